@@ -1,0 +1,40 @@
+# make demo   set up everything and start the app on the built-in model, http://127.0.0.1:7860
+# make test   set up everything and run all tests
+# PYTHON=python3.12 chooses the interpreter of a new .venv, TORCH=torch==2.14.1 the torch that is installed into it.
+
+PYTHON ?= python3
+TORCH ?= torch==2.13.0
+
+BIN := .venv/bin
+CORE := $(wildcard recap/drafter/*.c recap/drafter/*.h)
+
+.PHONY: demo test setup assets bench clean
+
+demo: setup
+	$(BIN)/python app.py
+
+test: setup .venv/.tests-ready
+	$(BIN)/python -m pytest
+
+setup: .venv/.ready assets
+
+assets: .venv/.ready
+	$(BIN)/python -m recap.targets.builtin.assets
+
+bench: setup
+	$(BIN)/python -m recap bench core
+
+.venv/.ready: requirements.txt pyproject.toml setup.py $(CORE)
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --upgrade pip "setuptools>=77"
+	$(BIN)/python -c "import torch" 2>/dev/null || $(BIN)/python -m pip install --quiet "$(TORCH)"
+	$(BIN)/python -m pip install --quiet -r requirements.txt
+	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
+	touch $@
+
+.venv/.tests-ready: .venv/.ready requirements-test.txt
+	$(BIN)/python -m pip install --quiet -r requirements-test.txt
+	touch $@
+
+clean:
+	rm -rf .venv build *.egg-info recap/drafter/*.so

@@ -1,0 +1,278 @@
+"""RECAP Studio: ask about a picture in the browser and watch the answer being drafted and verified.
+
+Composition and wiring only: the engine is `recap`, the device's thread `studio.worker`, the pictures are `visual`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from weakref import WeakValueDictionary
+
+os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"
+os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
+
+import gradio as gr
+import plotly
+from gradio.themes.utils.fonts import Font
+from starlette.middleware import Middleware
+
+import recap
+from studio.examples import examples
+from studio.policy import OnlyThisServer
+from studio.worker import Answer, Conversation, Worker
+from visual import summary, text, tree
+
+HERE = Path(__file__).parent
+PLOTLY = Path(plotly.__file__).parent / "package_data" / "plotly.min.js"
+METHODS = {"recap": "RECAP", "ar": "Plain decoding (AR)"}
+TEXT_EVERY, TREE_EVERY = 0.1, 0.4
+"""Seconds between two looks at a growing answer, and between two trees: what an eye can take."""
+NO_TREE = "Ask something: the tree of candidate tokens appears here while the answer is being written."
+NO_PASS = "This method drafts nothing: each pass of the model gives one token, so there is no tree to draw."
+
+
+def build(worker: Worker) -> gr.Blocks:
+    """The page and its endpoints around one worker."""
+    visitors: WeakValueDictionary[str, Conversation] = WeakValueDictionary()
+    gr.set_static_paths([PLOTLY, HERE / "assets" / "examples"])
+
+    with gr.Blocks(title="RECAP Studio", analytics_enabled=False, fill_width=True) as page:
+        conversation = gr.State(None, delete_callback=lambda gone: gone and gone.close())
+        with gr.Row(equal_height=False, elem_id="head"):
+            gr.HTML("<h1>RECAP Studio</h1><p>Ask about a picture and watch the answer being guessed, checked and "
+                    "kept, several tokens a pass.</p>", elem_id="title", scale=5, apply_default_css=False)  # fmt: skip
+            status = gr.HTML(_status(worker), elem_id="model-status", scale=9, apply_default_css=False)
+        with gr.Row(equal_height=False):
+            with gr.Column(scale=5, min_width=330):
+                image = gr.Image(
+                    type="filepath", image_mode=None, sources=["upload", "clipboard"], label="Picture (drop, paste or browse)",
+                    height=190, elem_id="image", buttons=[],
+                )  # fmt: skip
+                # the engine opens pictures itself: it knows more kinds, and says in a sentence what is wrong with one
+                image.preprocess = lambda payload: payload.path if payload else None
+                samples = examples(HERE / "assets" / "examples")
+                if samples:
+                    shown = gr.Dataset(
+                        components=[gr.Image(visible=False)], samples=[[path] for path, _ in samples], type="index",
+                        label="Or try one of these", samples_per_page=12, elem_id="examples",
+                    )  # fmt: skip
+                chat = gr.Chatbot(
+                    elem_id="chat", height="max(230px, calc(100vh - 520px))", show_label=False, buttons=["copy"], latex_delimiters=[],
+                    feedback_options=None, placeholder="Choose a picture and ask about it, or just ask.",
+                )  # fmt: skip
+                notice = gr.HTML(elem_id="notice", apply_default_css=False)
+                with gr.Row(equal_height=True, elem_id="ask"):
+                    prompt = gr.Textbox(
+                        placeholder="Ask about the picture …", label="Question", show_label=False, container=False, lines=1,
+                        max_lines=5, scale=6, min_width=120, elem_id="prompt", autofocus=False,
+                    )  # fmt: skip
+                    send = gr.Button("Send", variant="primary", elem_id="send", scale=1, min_width=56)
+                    stop = gr.Button("Stop", variant="stop", elem_id="stop", scale=1, min_width=56, interactive=False)
+                    clear = gr.Button("Clear", elem_id="clear", scale=1, min_width=56)
+                with gr.Row():
+                    method = gr.Dropdown(
+                        [(METHODS.get(name, name), name) for name in sorted(recap.METHODS, reverse=True)], value="recap",
+                        label="Decoding", elem_id="method", filterable=False, scale=1, min_width=150,
+                    )  # fmt: skip
+                    limit = gr.Slider(8, 512, 200, step=8, label="Longest answer, tokens", elem_id="limit", scale=1, min_width=150)
+            with gr.Column(scale=9, min_width=330):
+                numbers = gr.HTML(summary.numbers(None), elem_id="numbers", apply_default_css=False)
+                caption = gr.HTML(elem_id="caption", apply_default_css=False)
+                picture = gr.HTML(
+                    _empty(NO_TREE), elem_id="tree", js_on_load=(HERE / "visual" / "plot.js").read_text(encoding="utf-8"),
+                    head=f'<script src="gradio_api/file={PLOTLY.as_posix()}"></script>', apply_default_css=False,
+                    html_template='<div class="frame" role="img" aria-label="Draft tree of the last pass" tabindex="0">'
+                    '<div class="plot"></div></div>',
+                )  # fmt: skip
+                gr.HTML(summary.legend(), elem_id="legend", apply_default_css=False)
+
+        def arrive(request: gr.Request) -> Iterator[tuple[Conversation, str]]:
+            mine = visitors[request.session_hash] = Conversation()
+            while worker.loading:
+                yield mine, _status(worker)
+                time.sleep(1)
+            yield mine, _status(worker)
+
+        def leave(request: gr.Request) -> None:
+            gone = visitors.get(request.session_hash)
+            if gone is not None:
+                gone.close()
+
+        def ask(question: str, path: str | None, way: str, most: int, mine: Conversation | None) -> Iterator[dict]:
+            mine = mine or Conversation()
+            if mine.answer is not None:
+                yield {notice: _notice("The last answer is still being written: stop it, or wait for its end.")}
+                return
+            if not question.strip():
+                yield {notice: _notice("Type a question first.")}
+                return
+            fresh = path if path != mine.picture else None
+            answer = worker.ask(Answer(mine, question, fresh, way, int(most)))
+            before = len(mine.messages)
+            mine.messages += [{"role": "user", "content": {"path": fresh}}] if fresh else []
+            mine.messages += [{"role": "user", "content": text.literal(question)}, {"role": "assistant", "content": ""}]
+            yield {
+                chat: _say(mine, worker, answer), prompt: "", notice: "", send: gr.update(interactive=False),
+                stop: gr.update(interactive=True), conversation: mine, picture: _empty(NO_TREE), caption: "",
+                numbers: summary.numbers(None),
+            }  # fmt: skip
+            try:
+                drawn, at = None, 0.0
+                for _ in answer.follow(TEXT_EVERY):
+                    update: dict[Any, Any] = {chat: _say(mine, worker, answer)}
+                    if answer.step is not drawn and time.monotonic() - at >= TREE_EVERY:
+                        drawn, at = answer.step, time.monotonic()
+                        update |= _show(answer)
+                    yield update
+            finally:  # the visitor closed the page, or the answer has ended
+                answer.stop()
+            end: dict[Any, Any] = {send: gr.update(interactive=True), stop: gr.update(interactive=False), status: _status(worker)}
+            if answer.state == "failed" and not answer.text:
+                del mine.messages[before:]
+                end |= {prompt: question, picture: _empty(NO_TREE), caption: ""}
+            else:
+                mine.picture = path if answer.trace else mine.picture
+                end |= _show(answer)
+            yield {**end, chat: _say(mine, worker, answer), notice: _ending(answer)}
+
+        def _show(answer: Answer) -> dict:
+            trace, step = answer.trace, answer.step
+            if step is None:
+                return {numbers: summary.numbers(trace)}
+            return {
+                picture: _figure(step) if len(step) > 1 or trace.method != "ar" else _empty(NO_PASS),
+                caption: summary.caption(step, len(trace.steps), ended=trace.finish_reason == "stop"),
+                numbers: summary.numbers(trace),
+            }
+
+        def begin_again(mine: Conversation | None) -> dict:
+            if mine is not None:
+                mine.clear()
+            return {
+                chat: [], notice: "", caption: "", picture: _empty(NO_TREE), numbers: summary.numbers(None), image: None,
+                prompt: "", send: gr.update(interactive=True), stop: gr.update(interactive=False),
+            }  # fmt: skip
+
+        def answer_for_programs(prompt: str, image: str | None, method: str, max_new_tokens: int) -> Iterator[str]:
+            """One answer without a conversation, its text growing as it is decoded.
+
+            prompt: the question; image: a picture, or null for none; method: how to decode; max_new_tokens: 1 or more.
+            """
+            if method not in recap.METHODS:
+                raise gr.Error(f"method must be one of {', '.join(recap.METHODS)}, got {method!r}", print_exception=False)
+            answer = worker.ask(Answer(Conversation(), prompt, image, method, int(max_new_tokens)))
+            try:
+                shown = None
+                for _ in answer.follow(TEXT_EVERY):
+                    if answer.text != shown and not answer.error:
+                        shown = answer.text
+                        yield shown
+            finally:
+                answer.stop()
+            if answer.error:
+                raise gr.Error(answer.error, print_exception=False)
+            yield answer.text
+
+        hidden = {"api_visibility": "private", "show_progress": "hidden", "concurrency_limit": None}
+        asking = [chat, notice, prompt, send, stop, conversation, picture, caption, numbers, status]
+        page.load(arrive, None, [conversation, status], **hidden)
+        page.unload(leave)
+        gr.on([send.click, prompt.submit], ask, [prompt, image, method, limit, conversation], asking, **hidden)
+        stop.click(lambda mine: mine and mine.stop(), conversation, None, queue=False, **hidden)
+        clear.click(begin_again, conversation, [*asking[:5], picture, caption, numbers, image], queue=False, **hidden)
+        if samples:
+            shown.click(lambda number: samples[number], shown, [image, prompt], **hidden)
+        given = [gr.Textbox(visible=False), gr.Image(type="filepath", visible=False), gr.Textbox("recap", visible=False),
+                 gr.Number(200, precision=0, visible=False)]  # fmt: skip
+        given[1].preprocess = image.preprocess
+        gr.Button(visible=False).click(
+            answer_for_programs, given, gr.Textbox(visible=False), api_name="chat", concurrency_limit=None,
+            show_progress="hidden",
+        )  # fmt: skip
+    return page
+
+
+def _status(worker: Worker) -> str:
+    target = worker.target
+    core = recap.Drafter().backend if target else ""
+    return summary.status(target and target.describe(), core, worker.error, worker.seconds_loading)
+
+
+def _figure(step: recap.Step) -> str:
+    return json.dumps({theme: tree.spec(step, theme) for theme in ("light", "dark")})
+
+
+def _empty(sentence: str) -> str:
+    return json.dumps({theme: tree.empty_spec(sentence, theme) for theme in ("light", "dark")})
+
+
+def _notice(sentence: str) -> str:
+    return f'<p role="alert">{text.html(sentence)}</p>' if sentence else ""
+
+
+def _ending(answer: Answer) -> str:
+    if answer.state == "failed":
+        return _notice(answer.error)
+    if answer.stopped and answer.trace and answer.trace.finish_reason == "cancelled":
+        return _notice(f"Stopped after {len(answer.trace.token_ids)} tokens; what was said is kept.")
+    if answer.trace and answer.trace.finish_reason == "length":
+        return _notice(f"The answer ends here because it reached the limit of {answer.max_new_tokens} tokens.")
+    return ""
+
+
+def _say(mine: Conversation, worker: Worker, answer: Answer) -> list[dict[str, Any]]:
+    """The chat with the answer as far as it is."""
+    if mine.messages:
+        mine.messages[-1] = {"role": "assistant", "content": text.answer(answer.text) or _waiting(worker, answer)}
+    return mine.messages
+
+
+def _waiting(worker: Worker, answer: Answer) -> str:
+    if answer.ended:
+        return "*(stopped before the first word)*" if answer.stopped else "*(the model said nothing)*"
+    if worker.loading:
+        return "*Waiting for the model to load …*"
+    if ahead := worker.ahead(answer):
+        return f"*Waiting: {ahead} other answer{'s' if ahead > 1 else ''} first, one at a time.*"
+    return "*Looking at the picture …*" if answer.picture else "*Reading the question …*"
+
+
+def theme() -> gr.themes.Base:
+    """System fonts only: gradio's own themes fetch theirs."""
+    return gr.themes.Base(
+        primary_hue="blue", neutral_hue="slate", radius_size="lg", text_size="md",
+        font=[Font(name) for name in ("system-ui", "-apple-system", "Segoe UI", "Roboto", "Noto Sans", "sans-serif")],
+        font_mono=[Font(name) for name in ("ui-monospace", "Consolas", "DejaVu Sans Mono", "monospace")],
+    ).set(layout_gap="10px", body_background_fill_dark="#0f1318", background_fill_primary_dark="#151a21",
+          body_text_color_subdued="#616b78", body_text_color_subdued_dark="#9aa6b4",
+          button_primary_background_fill="#0072B2", button_primary_background_fill_hover="#005d91",
+          button_primary_background_fill_dark="#0072B2", button_primary_background_fill_hover_dark="#1484c4")  # fmt: skip
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description="Open RECAP Studio in the browser. GRADIO_SERVER_NAME and GRADIO_SERVER_PORT set the address "
+        "(127.0.0.1, and 7860 or the next free port)."
+    )
+    parser.add_argument("--model", default=os.environ.get("MODEL", "builtin"),
+                        help='"builtin", a folder, or a hub id (default: MODEL from the environment, else builtin)')  # fmt: skip
+    parser.add_argument("--device", help='"cpu", "cuda", ... (default: CUDA where there is one)')
+    parser.add_argument("--dtype", default="auto", help="auto, bfloat16, float16 or float32")
+    given = parser.parse_args()
+    worker = Worker(lambda: recap.load_target(given.model, device=given.device, dtype=given.dtype))
+    worker.start()
+    build(worker).queue(default_concurrency_limit=None).launch(
+        theme=theme(), css_paths=HERE / "visual" / "page.css", footer_links=[], run_history=False, enable_monitoring=False,
+        ssr_mode=False, pwa=False, mcp_server=False, share=False, max_file_size="64mb",
+        app_kwargs={"middleware": [Middleware(OnlyThisServer)]},
+    )  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()

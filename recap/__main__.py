@@ -1,0 +1,41 @@
+"""The command line: python -m recap generate | bench | trace | info."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from importlib import import_module
+
+COMMANDS = {
+    "generate": "ask a question, with pictures or without, and stream the answer",
+    "trace": "read a recorded trace",
+    "bench": "measure: the drafting core, acceptance on a file of prompts",
+    "info": "what is installed and what would be used",
+}
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run a command; the exit status is 0, 1 for a failure, 2 for bad input, 130 when interrupted."""
+    parser = argparse.ArgumentParser(prog="python -m recap", description="RECAP: training-free speculative decoding.")
+    subparsers = parser.add_subparsers(dest="command", required=True, metavar="|".join(COMMANDS))
+    for name, summary in COMMANDS.items():
+        command = import_module(f".commands.{name}", __package__)
+        subparser = subparsers.add_parser(name, help=summary, description=(command.__doc__ or summary).splitlines()[0])
+        command.add_arguments(subparser)
+        subparser.set_defaults(run=command.run)
+    options = parser.parse_args(arguments)
+    try:
+        return options.run(options) or 0
+    except KeyboardInterrupt:
+        print("\ninterrupted", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        sys.stderr.close()
+        return 1
+    except (ValueError, TypeError, OSError, RuntimeError) as error:
+        print(f"recap {options.command}: {error}", file=sys.stderr)
+        return 2 if isinstance(error, (ValueError, TypeError)) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""Benchmarks: each module has `add_arguments(parser)` and `run(args)`."""

@@ -1,0 +1,94 @@
+"""Ask a question, with pictures or without, and stream the answer."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any
+
+from . import options as shared
+
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--prompt", required=True, help='the question; "-" reads it from standard input')
+    parser.add_argument("--image", action="append", default=[], help="a picture; may be given several times")
+    parser.add_argument("--method", default="recap", help="decoding method (default: %(default)s)")
+    parser.add_argument("--max-new-tokens", type=int, default=200, help="(default: %(default)s)")
+    parser.add_argument("--temperature", type=float, default=0.0, help="0 is argmax (default: %(default)s)")
+    parser.add_argument("--seed", type=int, help="for a temperature above 0")
+    parser.add_argument("--trace", metavar="FILE", help="write everything that happened to this JSON file")
+    parser.add_argument("--compare", action="store_true", help="decode the same with plain AR and report the speedup")
+    shared.add_model(parser)
+    shared.add_config(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    from ..generation import compare, generate
+    from ..methods import METHODS
+
+    if options.method not in METHODS:
+        raise ValueError(f"--method must be one of {', '.join(METHODS)}, got {options.method!r}")
+    config = shared.read_config(options)
+    prompt = sys.stdin.read() if options.prompt == "-" else options.prompt
+    if not prompt.strip():
+        raise ValueError("the prompt is empty; ask something with --prompt")
+    if options.trace and not Path(options.trace).absolute().parent.is_dir():
+        raise ValueError(f"--trace: the folder of {options.trace!r} does not exist")
+    for picture in options.image:
+        if not Path(picture).is_file():
+            raise ValueError(f"--image: there is no file {picture!r}")
+    target = shared.load_model(options)
+    if target.note:
+        print(target.note, file=sys.stderr)
+    arguments: dict[str, Any] = dict(
+        prompt=prompt, images=options.image, max_new_tokens=options.max_new_tokens, temperature=options.temperature,
+        seed=options.seed, config=config,
+    )
+    if options.compare:  # whoever runs first would pay for what is loaded on first use
+        generate(target, **arguments | {"max_new_tokens": 2})
+    trace = _stream(target, options.method, arguments)
+    if options.compare:
+        # a seed drawn for the first run is needed for the second
+        plain = generate(target, **arguments | {"seed": trace.seed}, method="ar")
+        compare(trace, plain.trace)
+    print(_figures(trace), file=sys.stderr)
+    if options.trace:
+        Path(options.trace).write_text(trace.to_json(), encoding="utf-8")
+        print(f"trace written to {options.trace}", file=sys.stderr)
+    return 0
+
+
+def _stream(target: Any, method: str, arguments: dict[str, Any]) -> Any:
+    """Print the answer as it comes; an interrupt keeps what was said."""
+    from ..generation import stream
+
+    shown = 0
+    with stream(target, method=method, **arguments) as answer:
+        try:
+            answer.prefill()
+            while True:
+                print(answer.trace.text[shown:], end="", flush=True)
+                shown = len(answer.trace.text)
+                if next(answer, None) is None:
+                    break
+        except KeyboardInterrupt:
+            answer.close()
+        print(answer.trace.text[shown:], flush=True)
+        return answer.trace
+
+
+def _figures(trace: Any) -> str:
+    lines = [
+        f"{len(trace.token_ids)} tokens ({trace.finish_reason}), {len(trace.steps)} passes, "
+        f"tau {trace.acceptance_length:.2f}, {trace.tokens_per_second:.1f} tok/s",
+        f"pictures {trace.encode_seconds:.2f} s, prefill {trace.prefill_seconds:.2f} s ({trace.prompt_tokens} tokens), "
+        f"decoding {trace.decode_seconds:.2f} s",
+    ]
+    if trace.comparison is not None:
+        other = trace.comparison
+        same = "same tokens" if other.identical else f"tokens differ from number {other.first_difference} on"
+        rate = len(other.token_ids) / other.seconds
+        lines.append(f"plain AR {rate:.1f} tok/s: S {trace.speedup:.2f}x in one run on this machine, {same}")
+    return "\n".join(lines)

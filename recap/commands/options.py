@@ -1,0 +1,49 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+import argparse
+import ast
+from dataclasses import fields
+from typing import Any
+
+from ..config import RecapConfig
+
+
+def add_model(parser: argparse.ArgumentParser) -> None:
+    """--model, --device, --dtype, --threads."""
+    parser.add_argument("--model", help='"builtin", a folder or a hub id (default: builtin, on CUDA Qwen2.5-VL-7B)')
+    parser.add_argument("--device", help="cpu, cuda, cuda:1 (default: cuda when there is one)")
+    parser.add_argument("--dtype", default="auto", help="auto, bfloat16, float16 or float32 (default: %(default)s)")
+    parser.add_argument("--threads", type=int, help="CPU threads (default: torch's own choice)")
+
+
+def load_model(options: argparse.Namespace) -> Any:
+    """The target that the options name."""
+    from ..targets.loading import default_model, load_target
+
+    name = options.model or default_model()
+    return load_target(name, device=options.device, dtype=options.dtype, threads=options.threads)
+
+
+def add_config(parser: argparse.ArgumentParser) -> None:
+    """--set NAME=VALUE for every setting of RecapConfig."""
+    names = ", ".join(field.name for field in fields(RecapConfig))
+    parser.add_argument(
+        "--set", action="append", default=[], metavar="NAME=VALUE",
+        help=f"change a setting, such as --set max_nodes=31 --set fusion=prior; settings: {names}",
+    )
+
+
+def read_config(options: argparse.Namespace) -> RecapConfig:
+    """The paper's settings with the changes of --set. Raises ValueError for an unknown name or a bad value."""
+    changes = {}
+    for text in options.set:
+        name, equals, value = text.partition("=")
+        if not equals:
+            raise ValueError(f"--set takes NAME=VALUE, got {text!r}")
+        try:
+            changes[name.strip()] = ast.literal_eval(value)
+        except (ValueError, SyntaxError):
+            changes[name.strip()] = value.strip()
+    return RecapConfig().replace(**changes)

@@ -1,0 +1,71 @@
+"""Read a recorded trace: the answer step by step, or one draft tree."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from ..trace import MEMORY_NAMES, Step, Trace
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("action", choices=["show"])
+    parser.add_argument("file", help="a trace written by generate --trace or downloaded from the app")
+    parser.add_argument("--step", type=int, help="show the draft tree of this step (from 0)")
+
+
+def run(options: argparse.Namespace) -> int:
+    path = Path(options.file)
+    if not path.is_file():
+        raise ValueError(f"there is no file {options.file!r}")
+    trace = Trace.from_json(path.read_bytes())
+    if options.step is None:
+        print(summary(trace))
+        return 0
+    if not 0 <= options.step < len(trace.steps):
+        raise ValueError(f"--step must be from 0 to {len(trace.steps) - 1}, got {options.step}")
+    print(tree(trace.steps[options.step]))
+    return 0
+
+
+def summary(trace: Trace) -> str:
+    """The whole answer, a line per pass."""
+    question = trace.messages[-1]["content"] if trace.messages else ""
+    lines = [
+        f"{trace.model} on {trace.device} in {trace.dtype}, method {trace.method}, drafting core: {trace.backend}",
+        f"question  {visible(question)}",
+        f"answer    {visible(trace.text)}",
+        f"{len(trace.token_ids)} tokens ({trace.finish_reason}), {len(trace.steps)} passes, "
+        f"tau {trace.acceptance_length:.2f}, {trace.tokens_per_second:.1f} tok/s, made {trace.created}",
+        "",
+        "step  nodes  accepted  draft+verify+update ms  committed",
+    ]
+    for step in trace.steps:
+        words = " ".join(visible(trace.table.text(token)) for token in step.committed)
+        spent = f"{step.draft_ms:.1f}+{step.verify_ms:.1f}+{step.update_ms:.1f}"
+        lines.append(f"{step.index:4d}  {len(step) - 1:5d}  {len(step.accepted_nodes):8d}  {spent:>22s}  {words}")
+    return "\n".join(lines)
+
+
+def tree(step: Step) -> str:
+    """One draft tree, indented by depth; + marks the accepted path."""
+    lines: list[str] = []
+
+    def draw(node: int) -> None:
+        mark = "+" if step.accepted[node] else " "
+        who = " ".join(
+            f"{name} {share:.0%}" for name, share in zip(MEMORY_NAMES, step.shares[node]) if share > 0
+        ) or step.origins[node]
+        lines.append(f"{mark} {'  ' * step.depths[node]}{visible(step.text(node))}  score {step.scores[node]:.3f}  {who}")
+        for child in step.children(node):
+            draw(child)
+
+    draw(0)
+    committed = " ".join(visible(step.table.text(token)) for token in step.committed)
+    return "\n".join([*lines, "", f"committed: {committed}"])
+
+
+def visible(text: str) -> str:
+    """Text on one line, without characters that could steer a terminal."""
+    shown = text.replace("\n", "⏎").replace("\t", "⇥")
+    return "".join(char if char.isprintable() else "·" for char in shown)

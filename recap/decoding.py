@@ -1,0 +1,132 @@
+"""The decoding loop: prefill, then draft, verify, accept, observe until the answer ends.
+
+Every method runs through this one loop; they differ in the proposer alone (section 3.5). The loop keeps the answer
+lossless by construction: a token is committed only if the target itself chose it at its parent.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from time import perf_counter
+from typing import Callable, Iterator
+
+import numpy as np
+
+from .choosing import Chooser
+from .drafter import Draft
+from .methods.base import Proposer
+from .recording import record
+from .targets.base import Target
+from .targets.cache import PackedCache
+from .targets.predictions import Predictions
+from .targets.prompt import Prompt
+from .trace import Step, Trace
+
+_SEED_ROWS = 256
+"""Prompt rows whose logits are held at once while seeding."""
+
+Stop = Callable[[int], str | None]
+"""Called with every committed token, in order; a finish reason ends the answer with that token."""
+
+
+@dataclass
+class Decoding:
+    """One answer in the making. `start` prompt tokens are in the cache already."""
+
+    target: Target
+    proposer: Proposer
+    chooser: Chooser
+    prompt: Prompt
+    start: int
+    cache: PackedCache
+    trace: Trace
+    budget: tuple[int, int]
+    """Memory nodes and suffix nodes offered to every pass."""
+    stop: Stop
+    remaining: int
+    """Tokens that may still be committed."""
+    tokens: list[int] = field(default_factory=list)
+    """Committed so far."""
+    finish_reason: str | None = None
+
+    def prefill(self) -> None:
+        """Evaluate the rest of the prompt, seed the memories from it and commit the first token."""
+        self.proposer.begin(self.prompt.ids, self.target.banned)
+        hidden = self.target.prefill(self.prompt, self.start, self.cache)
+        if self.proposer.seeds:
+            self._seed(hidden)
+        last = self.target.predict(hidden[-1:])
+        self.chooser.read(last, None)
+        self._commit([self.chooser.at(0)])
+
+    def _seed(self, hidden) -> None:
+        """Rows of the first occurrences among the tokens evaluated now; a picture's placeholders are not eligible."""
+        fresh = self.prompt.ids[self.start :]
+        eligible = np.nonzero(~np.isin(fresh, self.target.banned))[0]
+        _, first = np.unique(fresh[eligible], return_index=True)
+        positions = np.sort(eligible[first])
+        for begin in range(0, len(positions), _SEED_ROWS):
+            chunk = positions[begin : begin + _SEED_ROWS]
+            self.proposer.seed(fresh[chunk], *self.target.predict(hidden[chunk]).top(self.proposer.top_k))
+
+    def steps(self) -> Iterator[Step]:
+        """One pass per step until the answer ends. Call `prefill` first."""
+        while self.finish_reason is None:
+            yield self._step()
+
+    def _step(self) -> Step:
+        # with one token to go there is nothing that a draft could save
+        max_nodes, suffix_tokens = self.budget if self.remaining > 1 else (0, 0)
+        prefix_length = self.cache.length
+        clock = [perf_counter()]
+        draft = self.proposer.draft(max_nodes, suffix_tokens)
+        clock.append(perf_counter())
+        predictions = self.target.verify(draft.tokens, draft.depths, draft.mask, self.cache, self.prompt.rope_delta)
+        rows = predictions.top(self.proposer.top_k) if self.proposer.top_k else None
+        self.chooser.read(predictions, None if rows is None else rows[0][:, 0])
+        path, committed = self._accept(draft)
+        clock.append(perf_counter())
+        explain = getattr(self.proposer, "explain", None)
+        explanation = explain() if explain else None
+        clock.append(perf_counter())
+        self.cache.keep(path[: len(committed)])
+        if rows is not None:
+            self.proposer.observe(*rows)
+        self._commit(committed)
+        clock.append(perf_counter())
+        draft_ms, verify_ms, _, update_ms = (1000.0 * (end - begin) for begin, end in zip(clock, clock[1:]))
+        return record(
+            index=len(self.trace.steps), prefix_length=prefix_length, budget=(max_nodes, suffix_tokens), draft=draft,
+            explanation=explanation, rows=rows, choices=self.chooser.choices(), path=path, committed=committed,
+            milliseconds=(draft_ms, verify_ms, update_ms), sizes=self.proposer.stats(), table=self.trace.table,
+            text_of=self.target.text_of,
+        )
+
+    def _accept(self, draft: Draft) -> tuple[list[int], list[int]]:
+        """Nodes of the accepted path, root first, and the tokens to commit: the path's and the target's own next one."""
+        child = {key: node for node, key in enumerate(zip(draft.parents.tolist(), draft.tokens.tolist()))}
+        path, committed = [0], []
+        while True:
+            token = self.chooser.at(path[-1])
+            committed.append(token)
+            held = child.get((path[-1], token))
+            if held is not None:
+                path.append(held)
+            self._end(token, len(committed))
+            if self.finish_reason is not None or held is None:
+                return path, committed
+
+    def _end(self, token: int, ahead: int) -> None:
+        if token in self.target.end_ids:
+            self.finish_reason = "stop"
+        elif (reason := self.stop(token)) is not None:
+            self.finish_reason = reason
+        elif ahead >= self.remaining:
+            self.finish_reason = "length"
+
+    def _commit(self, tokens: list[int]) -> None:
+        if not self.tokens:
+            self._end(tokens[0], 1)
+        self.remaining -= len(tokens)
+        self.tokens.extend(tokens)
+        self.proposer.commit(tokens)

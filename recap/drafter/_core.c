@@ -1,0 +1,330 @@
+/* recap.drafter._core.Core: the engine as a Python type. Checks arguments and threads; compiled.py gives it numpy. */
+#include "results.h"
+
+typedef struct {
+    PyObject_HEAD
+    Engine engine;
+    int busy, ready; /* ready: a request has begun and its text is whole */
+} Core;
+
+/* A flag is enough: it is read and set under the GIL, and only the engine's long work runs without it. */
+static int enter(Core *self, int needs_request)
+{
+    if (self->busy) {
+        PyErr_SetString(PyExc_RuntimeError, "this Drafter is in use by another thread; give each thread its own");
+        return 0;
+    }
+    if (needs_request && !self->ready) {
+        PyErr_SetString(PyExc_RuntimeError, "no request has begun; call begin(prompt_ids) first");
+        return 0;
+    }
+    return self->busy = 1;
+}
+
+static PyObject *leave(Core *self, PyObject *result)
+{
+    self->busy = 0;
+    return result;
+}
+
+static PyObject *leave_with(Core *self, int failed)
+{
+    self->busy = 0;
+    if (failed) return PyErr_NoMemory();
+    Py_RETURN_NONE;
+}
+
+static int read_doubles(PyObject *values, double *out, int most)
+{
+    int count = (int)PyTuple_GET_SIZE(values);
+    if (count < 1 || count > most) {
+        PyErr_Format(PyExc_ValueError, "from 1 to %d numbers expected, got %d", most, count);
+        return -1;
+    }
+    for (int i = 0; i < count; i++) {
+        out[i] = PyFloat_AsDouble(PyTuple_GET_ITEM(values, i));
+        if (out[i] == -1.0 && PyErr_Occurred()) return -1;
+    }
+    return count;
+}
+
+static PyObject *core_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+    int top_k, width, max_depth, rule, kept, persistent, use_suffix, fixed, given, depths;
+    PyObject *priors, *depth_priors;
+    FusionSettings fusion = {0};
+    SearchSettings search = {0};
+    if (kwargs && PyDict_GET_SIZE(kwargs)) {
+        PyErr_SetString(PyExc_TypeError, "Core takes positional arguments only");
+        return NULL;
+    }
+    if (!PyArg_ParseTuple(args, "iiiiipppO!O!", &top_k, &width, &max_depth, &rule, &kept, &persistent, &use_suffix,
+                          &fixed, &PyTuple_Type, &priors, &PyTuple_Type, &depth_priors))
+        return NULL;
+    if ((given = read_doubles(priors, fusion.priors, 3)) < 0 ||
+        (depths = read_doubles(depth_priors, search.depth_priors, 64)) < 0)
+        return NULL;
+    if (given != 3 || top_k < 1 || top_k > MAX_TOP_K || width < 1 || width > top_k || max_depth < 1 || max_depth > 64 ||
+        rule < FUSE_ENTROPY || rule > FUSE_BACKOFF || kept < 1 || kept > SOURCES) {
+        PyErr_SetString(PyExc_ValueError, "a setting is out of range");
+        return NULL;
+    }
+    Core *self = (Core *)type->tp_alloc(type, 0);
+    if (!self) return NULL;
+    fusion.rule = rule;
+    search.width = width;
+    search.max_depth = max_depth;
+    search.depth_prior_count = depths;
+    self->engine.fusion = fusion;
+    self->engine.search = search;
+    self->engine.kept = kept;
+    self->engine.persistent = persistent;
+    self->engine.use_suffix = use_suffix;
+    self->engine.fixed = fixed;
+    engine_init(&self->engine, top_k);
+    return (PyObject *)self;
+}
+
+static void core_dealloc(Core *self)
+{
+    PyTypeObject *type = Py_TYPE(self);
+    engine_free(&self->engine);
+    type->tp_free(self);
+    Py_DECREF(type);
+}
+
+static PyObject *core_begin(Core *self, PyObject *args)
+{
+    PyObject *prompt_object, *banned_object;
+    int32_t *prompt, *banned, count, banned_count;
+    int failed;
+    if (!PyArg_ParseTuple(args, "OO", &prompt_object, &banned_object) || !enter(self, 0)) return NULL;
+    if (!(prompt = read_tokens(prompt_object, "prompt_ids", &count))) return leave(self, NULL);
+    if (!(banned = read_tokens(banned_object, "banned", &banned_count))) {
+        free(prompt);
+        return leave(self, NULL);
+    }
+    self->ready = 0;
+    BEGIN_WORK((int64_t)count + banned_count)
+    qsort(banned, (size_t)banned_count, sizeof *banned, compare_tokens);
+    failed = engine_begin(&self->engine, prompt, count, banned, (size_t)banned_count);
+    END_WORK
+    free(prompt);
+    self->ready = !failed;
+    return leave_with(self, failed);
+}
+
+static PyObject *core_seed(Core *self, PyObject *args)
+{
+    PyObject *tokens_object, *ids, *logits;
+    int32_t *tokens, count;
+    int failed = 0;
+    if (!PyArg_ParseTuple(args, "OOO", &tokens_object, &ids, &logits) || !enter(self, 1)) return NULL;
+    if (!(tokens = read_tokens(tokens_object, "token_ids", &count))) return leave(self, NULL);
+    if (!read_predictions(&self->engine, ids, logits, count)) {
+        free(tokens);
+        return leave(self, NULL);
+    }
+    BEGIN_WORK(count)
+    for (int32_t i = 0; i < count && !failed; i++)
+        failed = engine_seed(&self->engine, tokens[i], engine_prediction(&self->engine, (size_t)i));
+    engine_drop_predictions(&self->engine);
+    END_WORK
+    free(tokens);
+    return leave_with(self, failed);
+}
+
+static PyObject *core_commit(Core *self, PyObject *tokens_object)
+{
+    int32_t *tokens, count;
+    int failed;
+    if (!enter(self, 1)) return NULL;
+    if (!(tokens = read_tokens(tokens_object, "token_ids", &count))) return leave(self, NULL);
+    BEGIN_WORK(count)
+    TIMED(&self->engine, TIME_INDEX, failed = engine_append(&self->engine, tokens, count));
+    END_WORK
+    free(tokens);
+    self->engine.tree.count = 0;
+    self->ready = !failed;
+    return leave_with(self, failed);
+}
+
+static PyObject *core_draft(Core *self, PyObject *args)
+{
+    int max_nodes, suffix_tokens, failed;
+    PyObject *buffer;
+    Engine *e = &self->engine;
+    if (!PyArg_ParseTuple(args, "ii", &max_nodes, &suffix_tokens)) return NULL;
+    if (max_nodes < 0 || max_nodes > 1024 || suffix_tokens < 0 || suffix_tokens > SUFFIX_REACH)
+        return PyErr_Format(PyExc_ValueError, "max_nodes must be from 0 to 1024 and suffix_tokens from 0 to 10");
+    if (!enter(self, 1)) return NULL;
+    if (!e->text_count) {
+        PyErr_SetString(PyExc_RuntimeError, "nothing was committed; call commit(token_ids) first");
+        return leave(self, NULL);
+    }
+    BEGIN_WORK(max_nodes * e->top_k)
+    failed = engine_draft(e, max_nodes, suffix_tokens);
+    END_WORK
+    if (failed) return leave_with(self, failed);
+    TIMED(e, TIME_PACK, buffer = pack_draft(&e->tree));
+    return leave(self, buffer ? Py_BuildValue("Nii", buffer, (int)e->tree.count, (int)e->tree.suffix_start) : NULL);
+}
+
+static PyObject *core_observe(Core *self, PyObject *args)
+{
+    PyObject *ids, *logits;
+    Engine *e = &self->engine;
+    int failed = 0, read = 0;
+    if (!PyArg_ParseTuple(args, "OO", &ids, &logits) || !enter(self, 1)) return NULL;
+    TIMED(e, TIME_REFRESH, {
+        read = read_predictions(e, ids, logits, e->tree.count);
+        if (read) failed = engine_observe(e);
+    });
+    return read ? leave_with(self, failed) : leave(self, NULL);
+}
+
+static PyObject *core_explain(Core *self, PyObject *Py_UNUSED(ignored))
+{
+    if (!enter(self, 1)) return NULL;
+    return leave(self, pack_explanation(&self->engine));
+}
+
+static int read_context(PyObject *object, Context *context)
+{
+    int32_t count, *tokens = read_tokens(object, "context", &count);
+    if (!tokens) return 0;
+    *context = (Context){{-1, -1, -1}};
+    for (int i = 0; i < 3 && i < count; i++) context->token[2 - i] = tokens[count - 1 - i];
+    free(tokens);
+    return 1;
+}
+
+static PyObject *core_lookup(Core *self, PyObject *object)
+{
+    Context context;
+    const Word *rows[SOURCES];
+    if (!enter(self, 0)) return NULL;
+    PyObject *result = read_context(object, &context) ? PyTuple_New(SOURCES) : NULL;
+    if (!result) return leave(self, NULL);
+    find_rows(self->engine.memories, self->engine.kept, &context, rows);
+    for (int s = 0; s < SOURCES; s++) {
+        PyObject *row = rows[s] ? pack_row(self->engine.memories + s, rows[s]) : Py_NewRef(Py_None);
+        if (!row) {
+            Py_DECREF(result);
+            return leave(self, NULL);
+        }
+        PyTuple_SET_ITEM(result, s, row);
+    }
+    return leave(self, result);
+}
+
+/* (buffer, candidates, weights of G, C, U), a negative weight where no row was found. */
+static PyObject *core_fuse(Core *self, PyObject *object)
+{
+    Context context;
+    Fused f;
+    double w[SOURCES];
+    if (!enter(self, 0)) return NULL;
+    if (!read_context(object, &context)) return leave(self, NULL);
+    fuse(self->engine.memories, self->engine.kept, &self->engine.fusion, &context, &f);
+    for (int s = 0; s < SOURCES; s++) w[s] = f.rows[s] ? f.weights[s] : -1.0;
+    PyObject *buffer = pack_fused(&f);
+    return leave(self, buffer ? Py_BuildValue("Ni(ddd)", buffer, f.count, w[0], w[1], w[2]) : NULL);
+}
+
+static PyObject *core_stats(Core *self, PyObject *Py_UNUSED(ignored))
+{
+    if (!enter(self, 0)) return NULL;
+    const Memory *m = self->engine.memories;
+    return leave(self, Py_BuildValue("{sIsIsIsn}", "U", m[SOURCE_U].count, "C", m[SOURCE_C].count, "G",
+                                     m[SOURCE_G].count, "bytes", (Py_ssize_t)engine_bytes(&self->engine)));
+}
+
+static PyObject *core_reset(Core *self, PyObject *Py_UNUSED(ignored))
+{
+    if (!enter(self, 0)) return NULL;
+    self->ready = 0;
+    engine_free(&self->engine);
+    return leave_with(self, 0);
+}
+
+/* For the benchmark: switch the timers on or off. */
+static PyObject *core_timing(Core *self, PyObject *on)
+{
+    int truth = PyObject_IsTrue(on);
+    if (truth < 0 || !enter(self, 0)) return NULL;
+    self->engine.timing = truth;
+    memset(self->engine.times, 0, sizeof self->engine.times);
+    return leave_with(self, 0);
+}
+
+/* For the benchmark: nanoseconds so far of suffix lookup, search, packing, refresh, index update. */
+static PyObject *core_times(Core *self, PyObject *Py_UNUSED(ignored))
+{
+    const int64_t *t = self->engine.times;
+    return Py_BuildValue("LLLLL", (long long)t[0], (long long)t[1], (long long)t[2], (long long)t[3], (long long)t[4]);
+}
+
+/* For the benchmark: look every token up in U, reading all ids and probabilities: (nanoseconds, hits, checksum). */
+static PyObject *core_time_lookups(Core *self, PyObject *object)
+{
+    const Memory *u = self->engine.memories + SOURCE_U;
+    int32_t count, *tokens;
+    int64_t ids = 0, hits = 0;
+    float mass = 0.0f;
+    if (!enter(self, 0)) return NULL;
+    if (!(tokens = read_tokens(object, "token_ids", &count))) return leave(self, NULL);
+    int64_t from = now_ns();
+    for (int32_t i = 0; i < count; i++) {
+        const Word *row = memory_find(u, tokens + i);
+        if (!row) continue;
+        hits++;
+        for (int j = 0; j < u->top_k; j++) ids += row_ids(u, row)[j].id, mass += row_probs(u, row)[j].number;
+    }
+    int64_t spent = now_ns() - from;
+    free(tokens);
+    return leave(self, Py_BuildValue("LLLd", (long long)spent, (long long)hits, (long long)ids, (double)mass));
+}
+
+static PyMethodDef methods[] = {
+    {"begin", (PyCFunction)(void (*)(void))core_begin, METH_VARARGS, "begin(prompt_ids, banned)"},
+    {"seed", (PyCFunction)(void (*)(void))core_seed, METH_VARARGS, "seed(token_ids, ids, logits)"},
+    {"commit", (PyCFunction)(void (*)(void))core_commit, METH_O, "commit(token_ids)"},
+    {"draft", (PyCFunction)(void (*)(void))core_draft, METH_VARARGS, "draft(max_nodes, suffix_tokens) -> buffer, n, start"},
+    {"observe", (PyCFunction)(void (*)(void))core_observe, METH_VARARGS, "observe(ids, logits)"},
+    {"explain", (PyCFunction)(void (*)(void))core_explain, METH_NOARGS, "explain() -> buffer, nodes, rows"},
+    {"lookup", (PyCFunction)(void (*)(void))core_lookup, METH_O, "lookup(context) -> buffer or None for G, C, U"},
+    {"fuse", (PyCFunction)(void (*)(void))core_fuse, METH_O, "fuse(context) -> buffer, n, weights"},
+    {"stats", (PyCFunction)(void (*)(void))core_stats, METH_NOARGS, "stats() -> rows and bytes"},
+    {"reset", (PyCFunction)(void (*)(void))core_reset, METH_NOARGS, "reset()"},
+    {"_timing", (PyCFunction)(void (*)(void))core_timing, METH_O, "_timing(on)"},
+    {"_times", (PyCFunction)(void (*)(void))core_times, METH_NOARGS, "_times() -> nanoseconds by phase"},
+    {"_time_lookups", (PyCFunction)(void (*)(void))core_time_lookups, METH_O, "_time_lookups(token_ids)"},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyType_Slot core_slots[] = {
+    {Py_tp_doc, "The drafting core. Use recap.Drafter, which checks shapes and the order of calls."},
+    {Py_tp_new, core_new},
+    {Py_tp_dealloc, core_dealloc},
+    {Py_tp_methods, methods},
+    {0, NULL},
+};
+
+static PyType_Spec core_spec = {"recap.drafter._core.Core", sizeof(Core), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
+                                core_slots};
+
+static int module_exec(PyObject *module)
+{
+    PyObject *type = PyType_FromModuleAndSpec(module, &core_spec, NULL);
+    if (!type) return -1;
+    int failed = PyModule_AddType(module, (PyTypeObject *)type);
+    Py_DECREF(type);
+    return failed;
+}
+
+static PyModuleDef_Slot module_slots[] = {{Py_mod_exec, module_exec}, {0, NULL}};
+
+static PyModuleDef module = {PyModuleDef_HEAD_INIT, .m_name = "_core", .m_slots = module_slots};
+
+PyMODINIT_FUNC PyInit__core(void) { return PyModuleDef_Init(&module); }

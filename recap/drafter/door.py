@@ -1,0 +1,197 @@
+"""`Drafter`: one door to both backends. It checks shapes and the order of calls; the core does the work."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import wraps
+from threading import Lock
+from typing import Any
+
+import numpy as np
+
+from ..config import FUSIONS, MAX_NODES, SUFFIX_REACH, RecapConfig
+from .arguments import integers, rows, whole_number
+from .draft import Draft, Explanation
+
+BACKENDS = ("auto", "c", "python")
+_WAITING, _PROMPT, _COMMITTED = "no request", "a prompt", "a root"
+_SMALLEST_PRIOR, _LARGEST_PRIOR = 1e-100, 1e100
+
+
+def _load_core(backend: str) -> type:
+    if backend not in BACKENDS:
+        raise ValueError(f"backend must be one of {', '.join(BACKENDS)}, got {backend!r}")
+    if backend != "python":
+        try:
+            from .compiled import Core
+
+            return Core
+        except ImportError as error:
+            if backend == "c":
+                raise ImportError(
+                    "the C core of recap.drafter is not built; install a C compiler and run `pip install -e .` "
+                    f"(or `python setup.py build_ext --inplace`), or use backend='python' ({error})"
+                ) from error
+    from .reference import Core
+
+    return Core
+
+
+def _alone(method: Callable) -> Callable:
+    """One thread at a time: a second one gets a RuntimeError instead of somebody else's tree."""
+
+    @wraps(method)
+    def guarded(self: Drafter, *args: Any, **kwargs: Any) -> Any:
+        if not self._lock.acquire(blocking=False):
+            raise RuntimeError("this Drafter is in use by another thread; give each thread its own")
+        try:
+            return method(self, *args, **kwargs)
+        finally:
+            self._lock.release()
+
+    return guarded
+
+
+class Drafter:
+    """RECAP's memories and draft trees (sections 3.3 to 3.5).
+
+    Order of calls: `begin`, any number of `seed`, `commit` (the token from prefill), then `draft`, `observe`, `commit`
+    again and again. `begin` starts a new request at any time: C, G and the text are forgotten, U is kept.
+
+    Token ids are whole numbers from 0 to 2**31 - 1. Every method raises TypeError or ValueError, naming the argument, for
+    values of the wrong kind, shape or range, and then has changed nothing; RuntimeError for a call out of order or from a
+    second thread at the same time.
+    """
+
+    backend: str
+    """"c" or "python"."""
+    config: RecapConfig
+    seeds = True
+    """Prompt rows are wanted: the decoding loop calls `seed`."""
+
+    @property
+    def top_k(self) -> int:
+        """Columns of the rows that `seed` and `observe` take."""
+        return self.config.top_k
+
+    def __init__(self, config: RecapConfig | None = None, backend: str = "auto") -> None:
+        config = RecapConfig() if config is None else config
+        if not isinstance(config, RecapConfig):
+            raise TypeError(f"config must be a RecapConfig, not {type(config).__name__}")
+        if not _SMALLEST_PRIOR <= config.priors[2] <= config.priors[0] <= _LARGEST_PRIOR:
+            raise ValueError(f"priors must lie between {_SMALLEST_PRIOR} and {_LARGEST_PRIOR}, got {config.priors}")
+        core = _load_core(backend)
+        self.config = config
+        self.backend = core.backend
+        self._core = core(
+            config.top_k,
+            config.width,
+            config.max_depth,
+            FUSIONS.index(config.fusion),
+            len(config.memories),
+            config.persistent,
+            config.suffix,
+            config.search == "fixed",
+            config.priors,
+            config.depth_priors,
+        )
+        self._lock = Lock()
+        self._stage = _WAITING
+        self._nodes = 0  # of the draft that waits for its observe
+
+    def __repr__(self) -> str:
+        return f"<recap.Drafter backend={self.backend!r} with {self._stage}>"
+
+    @_alone
+    def begin(self, prompt_ids: Iterable[int], banned: Iterable[int] = ()) -> None:
+        """Start a request. `prompt_ids` (m,): the prompt, placeholders expanded. `banned`: ids never drafted and never
+        matched by the suffix path (placeholders, control tokens)."""
+        prompt = integers("prompt_ids", prompt_ids, "(m,)", 1)
+        refused = integers("banned", banned, "(b,)", 1)
+        self._change(self._core.begin, prompt, refused)
+        self._stage, self._nodes = _PROMPT, 0
+
+    @_alone
+    def seed(self, token_ids: Iterable[int], ids: np.ndarray, logits: np.ndarray) -> None:
+        """Write prefill rows to U, in prompt order and in as many chunks as wanted: `token_ids` (m,), `ids` (m, K)
+        integers and `logits` (m, K) floats, the target's top-K after each token, columns in any order. Within a
+        request the first row of a token wins; it replaces what earlier requests left."""
+        if self._stage != _PROMPT:
+            raise RuntimeError(f"seed belongs between begin and the first commit; the drafter has {self._stage}")
+        tokens = integers("token_ids", token_ids, "(m,)", 1)
+        self._core.seed(tokens, *rows(ids, logits, len(tokens), self.config.top_k, "m"))
+
+    @_alone
+    def commit(self, token_ids: Iterable[int]) -> None:
+        """Append committed tokens (m,), m >= 1, in order. The last becomes the root; a draft still out is void."""
+        if self._stage == _WAITING:
+            raise RuntimeError("commit needs a request; call begin(prompt_ids) first")
+        tokens = integers("token_ids", token_ids, "(m,)", 1)
+        if not len(tokens):
+            raise ValueError("token_ids must hold at least one token")
+        self._change(self._core.commit, tokens)
+        self._stage, self._nodes = _COMMITTED, 0
+
+    @_alone
+    def draft(self, max_nodes: int | None = None, suffix_tokens: int | None = None) -> Draft:
+        """The draft tree for the current root: at most `max_nodes` memory nodes (0 to 1024) and `suffix_tokens` suffix
+        nodes (0 to 10); None takes the config's number. A second draft replaces the first."""
+        if self._stage != _COMMITTED:
+            raise RuntimeError(f"draft needs a root; the drafter has {self._stage}: begin, then commit a token first")
+        config = self.config
+        most = config.max_nodes if max_nodes is None else whole_number("max_nodes", max_nodes, 0, MAX_NODES)
+        extra = config.suffix_tokens
+        if suffix_tokens is not None:
+            extra = whole_number("suffix_tokens", suffix_tokens, 0, SUFFIX_REACH)
+        self._nodes = 0
+        tree = self._core.draft(most, extra)
+        self._nodes = len(tree.tokens)
+        return tree
+
+    @_alone
+    def observe(self, ids: np.ndarray, logits: np.ndarray) -> None:
+        """Store the target's predictions at all n nodes of the last draft: `ids` (n, K) integers, `logits` (n, K)
+        floats, columns in any order. Of equal keys the first node's row stays; it replaces older rows."""
+        if not self._nodes:
+            raise RuntimeError("observe needs a draft; call draft() first, once for each observe")
+        self._core.observe(*rows(ids, logits, self._nodes, self.config.top_k, "n"))
+        self._nodes = 0
+
+    @_alone
+    def explain(self) -> Explanation:
+        """What the memories hold under every node's own context, between draft and observe."""
+        if not self._nodes:
+            raise RuntimeError("explain needs a draft that was not observed yet; call it between draft and observe")
+        return self._core.explain()
+
+    @_alone
+    def lookup(self, context: Iterable[int]) -> dict[str, tuple[np.ndarray, np.ndarray] | None]:
+        """The rows under a context (oldest token first, the last three count): for "G", "C" and "U" ids (K,) int64 and
+        probabilities (K,) float32, falling; None where there is no row or the context is too short."""
+        return dict(zip("GCU", self._core.lookup(integers("context", context, "(m,)", 1))))
+
+    @_alone
+    def fuse(self, context: Iterable[int]) -> tuple[np.ndarray, np.ndarray, dict[str, float]]:
+        """The fused row under a context: ids (K,) int64, probabilities (K,) float64, falling, and the weight of each
+        row found. Empty arrays and {} when none was found."""
+        ids, probs, weights = self._core.fuse(integers("context", context, "(m,)", 1))
+        return ids, probs, {name: weight for name, weight in zip("GCU", weights) if weight is not None}
+
+    @_alone
+    def stats(self) -> dict[str, int]:
+        """Rows in U, C and G; "bytes": what the core has allocated (Python twin: an estimate from sys.getsizeof)."""
+        return self._core.stats()
+
+    @_alone
+    def reset(self) -> None:
+        """Forget everything, U too. The next call that drafts must be `begin`."""
+        self._core.reset()
+        self._stage, self._nodes = _WAITING, 0
+
+    def _change(self, method: Callable, *args: Any) -> None:
+        """Run what changes the text. Out of memory on the way leaves half a text: the request is then over."""
+        try:
+            method(*args)
+        except MemoryError:
+            self._stage, self._nodes = _WAITING, 0
+            raise

@@ -1,0 +1,108 @@
+/* From C arrays to one bytearray per result, which the Python side views as numpy arrays (compiled.py has the layouts). */
+#ifndef RECAP_RESULTS_H
+#define RECAP_RESULTS_H
+
+#include "arguments.h"
+
+/* Take `count` items off the front of the buffer. */
+#define TAKE(type, at, count) ((type *)(at)); (at) += (size_t)(count) * sizeof(type)
+
+static PyObject *pack_draft(const Tree *t)
+{
+    size_t n = (size_t)t->count;
+    PyObject *buffer = PyByteArray_FromStringAndSize(NULL, (Py_ssize_t)(n * (8 * sizeof(double) + 2 * sizeof(int32_t) + n)));
+    if (!buffer) return NULL;
+    char *at = PyByteArray_AS_STRING(buffer);
+    int64_t *tokens = TAKE(int64_t, at, n);
+    double *scores = TAKE(double, at, n);
+    double *weights = TAKE(double, at, SOURCES * n);
+    double *shares = TAKE(double, at, SOURCES * n);
+    int32_t *parents = TAKE(int32_t, at, n);
+    int32_t *depths = TAKE(int32_t, at, n);
+    char *mask = at;
+    for (size_t i = 0; i < n; i++) {
+        const Node *node = t->nodes + i;
+        tokens[i] = node->token;
+        scores[i] = node->score;
+        parents[i] = node->parent;
+        depths[i] = node->depth;
+        memcpy(weights + SOURCES * i, node->weights, sizeof node->weights);
+        memcpy(shares + SOURCES * i, node->shares, sizeof node->shares);
+        if (i) /* a node sees what its parent sees, and itself */
+            memcpy(mask + i * n, mask + (size_t)node->parent * n, n);
+        else
+            memset(mask, 0, n);
+        mask[i * n + i] = 1;
+    }
+    return buffer;
+}
+
+static PyObject *pack_row(const Memory *m, const Word *row)
+{
+    size_t k = (size_t)m->top_k;
+    PyObject *buffer = PyByteArray_FromStringAndSize(NULL, (Py_ssize_t)(k * (sizeof(int64_t) + sizeof(float))));
+    if (!buffer) return NULL;
+    char *at = PyByteArray_AS_STRING(buffer);
+    int64_t *ids = TAKE(int64_t, at, k);
+    float *probs = (float *)at;
+    for (size_t i = 0; i < k; i++) {
+        ids[i] = row_ids(m, row)[i].id;
+        probs[i] = row_probs(m, row)[i].number;
+    }
+    return buffer;
+}
+
+static PyObject *pack_fused(const Fused *f)
+{
+    size_t n = (size_t)f->count;
+    PyObject *buffer = PyByteArray_FromStringAndSize(NULL, (Py_ssize_t)(n * (sizeof(int64_t) + sizeof(double))));
+    if (!buffer) return NULL;
+    char *at = PyByteArray_AS_STRING(buffer);
+    int64_t *ids = TAKE(int64_t, at, n);
+    double *probs = (double *)at;
+    for (size_t i = 0; i < n; i++) {
+        ids[i] = f->candidates[f->order[i]].id;
+        probs[i] = fused_probability(f, (int)i);
+    }
+    return buffer;
+}
+
+/* Rows under every node's own context: (buffer, rows in the table). */
+static PyObject *pack_explanation(const Engine *e)
+{
+    const Tree *t = &e->tree;
+    size_t n = (size_t)t->count, k = (size_t)e->top_k, most = 4 * n;
+    size_t bytes = most * (k * (sizeof(float) + sizeof(int32_t)) + sizeof(float)) + n * 4 * sizeof(int32_t);
+    PyObject *buffer = PyByteArray_FromStringAndSize(NULL, (Py_ssize_t)bytes);
+    if (!buffer) return NULL;
+    char *at = PyByteArray_AS_STRING(buffer);
+    int32_t *rows = TAKE(int32_t, at, SOURCES * n);
+    int32_t *fused = TAKE(int32_t, at, n);
+    int32_t *ids = TAKE(int32_t, at, most * k);
+    Word *probs = TAKE(Word, at, most * k);
+    float *confidences = (float *)at;
+    int32_t count = 0;
+    Fused f;
+    for (size_t i = 0; i < n; i++) {
+        fuse(e->memories, e->kept, &e->fusion, &t->nodes[i].context, &f);
+        for (int s = 0; s < SOURCES; s++) {
+            const Memory *m = e->memories + s;
+            rows[SOURCES * i + (size_t)s] = f.rows[s] ? count : -1;
+            if (!f.rows[s]) continue;
+            memcpy(ids + (size_t)count * k, row_ids(m, f.rows[s]), k * sizeof(int32_t));
+            memcpy(probs + (size_t)count * k, row_probs(m, f.rows[s]), k * sizeof(float));
+            confidences[count++] = row_confidence(m, f.rows[s]);
+        }
+        fused[i] = f.count ? count : -1;
+        if (!f.count) continue;
+        for (size_t j = 0; j < k; j++) {
+            ids[(size_t)count * k + j] = f.candidates[f.order[j]].id;
+            probs[(size_t)count * k + j].number = (float)fused_probability(&f, (int)j);
+        }
+        confidences[count] = confidence_of(probs + (size_t)count * k, e->top_k);
+        count++;
+    }
+    return Py_BuildValue("Nni", buffer, (Py_ssize_t)n, (int)count);
+}
+
+#endif

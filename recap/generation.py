@@ -1,0 +1,273 @@
+"""`recap.generate` and `recap.stream`: a question in, an answer and its trace out."""
+
+from __future__ import annotations
+
+import platform
+import secrets
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from time import perf_counter
+from typing import Any, Iterator, Sequence
+
+import numpy as np
+import torch
+import transformers
+
+from . import __version__
+from .choosing import Chooser, Greedy, Sampler
+from .config import RecapConfig
+from .decoding import Decoding
+from .methods.base import Proposer
+from .session import Session
+from .targets.base import Target
+from .targets.prompt import Prompt
+from .trace import Comparison, Step, Trace
+
+
+@dataclass
+class Generation:
+    """A finished answer. Times in seconds; `tokens_per_second` counts encoding, prefill and decoding."""
+
+    trace: Trace
+    prompt_ids: np.ndarray
+    """The whole prompt, placeholders expanded, (n,) int64."""
+
+    @property
+    def text(self) -> str:
+        return self.trace.text
+
+    @property
+    def token_ids(self) -> list[int]:
+        return self.trace.token_ids
+
+    @property
+    def finish_reason(self) -> str:
+        """stop | length | cancelled."""
+        return self.trace.finish_reason
+
+    @property
+    def acceptance_length(self) -> float:
+        """tau: 1 + accepted drafts / passes."""
+        return self.trace.acceptance_length
+
+    @property
+    def tokens_per_second(self) -> float:
+        return self.trace.tokens_per_second
+
+    @property
+    def encode_seconds(self) -> float:
+        return self.trace.encode_seconds
+
+    @property
+    def prefill_seconds(self) -> float:
+        return self.trace.prefill_seconds
+
+    @property
+    def decode_seconds(self) -> float:
+        return self.trace.decode_seconds
+
+
+class Stream(Iterator[Step]):
+    """Steps of an answer as they happen. `trace` grows along; `close()` cancels and leaves the session usable.
+
+    Bad input raises before the stream exists. The first token comes from prefill, so `trace.text` may hold something
+    before the first step, and an answer of one token has no step.
+    """
+
+    def __init__(self, session: Session, decoding: Decoding, prompt_ids: np.ndarray, held: Any) -> None:
+        self.trace = decoding.trace
+        self.prompt_ids = prompt_ids
+        self._session = session
+        self._decoding = decoding
+        self._held = held
+        self._steps: Iterator[Step] | None = None
+
+    def __iter__(self) -> Stream:
+        return self
+
+    def __next__(self) -> Step:
+        if self._held is None:
+            raise StopIteration
+        try:
+            if self._steps is None:
+                self.prefill()
+            clock = perf_counter()
+            step = next(self._steps, None)
+            if step is not None:
+                self.trace.steps.append(step)
+            self._update(perf_counter() - clock)
+        except BaseException:
+            self.close()
+            raise
+        if step is None:
+            self.close()
+            raise StopIteration
+        return step
+
+    def prefill(self) -> None:
+        """Evaluate the prompt and commit the first token. The first `next` does this by itself."""
+        if self._steps is not None or self._held is None:
+            return
+        clock = perf_counter()
+        self._decoding.prefill()
+        self.trace.prefill_seconds = perf_counter() - clock
+        self._steps = self._decoding.steps()
+        self._update(0.0)
+
+    def _update(self, seconds: float) -> None:
+        trace, decoding = self.trace, self._decoding
+        trace.decode_seconds += seconds
+        if len(trace.token_ids) != len(decoding.tokens):
+            trace.token_ids = list(decoding.tokens)
+            text = decoding.target.decode(trace.token_ids)
+            # a character may still miss its last bytes; it is shown once they are there
+            trace.text = text if decoding.finish_reason else text.rstrip("\ufffd")
+            self._session.commit(decoding.prompt, trace.token_ids)
+        if decoding.finish_reason is not None:
+            trace.finish_reason = decoding.finish_reason
+
+    def close(self) -> None:
+        """Cancel, or do nothing when the answer has ended."""
+        if self._held is None:
+            return
+        if not self.trace.finish_reason:
+            self.trace.finish_reason = "cancelled"
+        held, self._held = self._held, None
+        held.__exit__(None, None, None)
+
+    def __enter__(self) -> Stream:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        if getattr(self, "_held", None) is not None:
+            self.close()
+
+
+def stream(
+    target: Target,
+    prompt: str | Sequence[dict[str, Any]],
+    images: Sequence[Any] = (),
+    method: str | None = None,
+    max_new_tokens: int = 200,
+    temperature: float = 0.0,
+    seed: int | None = None,
+    config: RecapConfig | None = None,
+    session: Session | None = None,
+    drafter: Proposer | None = None,
+) -> Stream:
+    """Decode an answer step by step; see `generate` for the arguments. Yields `recap.Step` as each pass ends."""
+    _check(max_new_tokens, temperature, seed)
+    if session is None:
+        session = Session(target, method or "recap", config or getattr(drafter, "config", None))
+        if drafter is not None:
+            session.use(drafter)
+    elif drafter is not None:
+        raise ValueError("give either a session, which has its own drafter, or a drafter, not both")
+    elif session.target is not target:
+        raise ValueError("this session belongs to another target; make a new recap.Session for this one")
+    elif config is not None and config != session.config:
+        raise ValueError("the config of a session is set when it is made; make a new recap.Session to change it")
+    held = session.answering()
+    held.__enter__()
+    try:
+        return _begin(session, prompt, list(images), method or session.method, max_new_tokens, temperature, seed, held)
+    except BaseException:
+        held.__exit__(None, None, None)
+        raise
+
+
+def _begin(
+    session: Session, chat: Any, images: list[Any], method: str, max_new_tokens: int, temperature: float,
+    seed: int | None, held: Any,
+) -> Stream:
+    proposer = session.drafter(method)
+    prompt, start, encode_seconds = session.prepare(chat, images, max_new_tokens)
+    session.rewind(start)
+    if temperature > 0 and seed is None:
+        seed = secrets.randbits(32)
+    chooser: Chooser = Sampler(temperature, seed) if temperature > 0 else Greedy()
+    trace = _trace(session, proposer, method, prompt, start, max_new_tokens, temperature, seed)
+    trace.encode_seconds = encode_seconds
+    config = session.config
+    decoding = Decoding(
+        session.target, proposer, chooser, prompt, start, session.cache, trace,
+        budget=(config.max_nodes, config.suffix_tokens), stop=lambda token: None, remaining=max_new_tokens,
+    )
+    return Stream(session, decoding, prompt.ids, held)
+
+
+def generate(
+    target: Target,
+    prompt: str | Sequence[dict[str, Any]],
+    images: Sequence[Any] = (),
+    method: str | None = None,
+    max_new_tokens: int = 200,
+    temperature: float = 0.0,
+    seed: int | None = None,
+    config: RecapConfig | None = None,
+    session: Session | None = None,
+    drafter: Proposer | None = None,
+) -> Generation:
+    """Answer a question about pictures, token for token as plain decoding would.
+
+    `prompt`: a string, or a chat of {"role", "content"} whose picture parts consume `images` in order. `images`: paths,
+    bytes, PIL images or arrays. `method`: one of `recap.METHODS`, by default "recap" or the session's. `temperature` 0
+    is argmax; above, tokens are drawn with `seed` (a fresh one, kept in the trace, if None). `session` continues a
+    conversation; `drafter` brings memories of its own; with neither, memories are fresh and empty. Raises ValueError or
+    TypeError with a sentence for bad input, before any work is done.
+    """
+    with stream(
+        target, prompt, images, method, max_new_tokens, temperature, seed, config, session, drafter
+    ) as answer:
+        for _ in answer:
+            pass
+        return Generation(answer.trace, answer.prompt_ids)
+
+
+def compare(answer: Trace, plain: Trace) -> Comparison:
+    """Attach plain AR decoding of the same request to a trace."""
+    ours, theirs = answer.token_ids, plain.token_ids
+    differs = next((i for i, (a, b) in enumerate(zip(ours, theirs)) if a != b), None)
+    if differs is None and len(ours) != len(theirs):
+        differs = min(len(ours), len(theirs))
+    answer.comparison = Comparison(
+        list(theirs), plain.text, plain.encode_seconds, plain.prefill_seconds, plain.decode_seconds, differs
+    )
+    return answer.comparison
+
+
+def versions() -> dict[str, str]:
+    """What an answer was made with."""
+    return {
+        "recap": __version__,
+        "python": platform.python_version(),
+        "torch": torch.__version__,
+        "transformers": transformers.__version__,
+    }
+
+
+def _check(max_new_tokens: int, temperature: float, seed: int | None) -> None:
+    if isinstance(max_new_tokens, bool) or not isinstance(max_new_tokens, int) or max_new_tokens < 1:
+        raise ValueError(f"max_new_tokens must be a whole number of 1 or more, got {max_new_tokens!r}")
+    if not isinstance(temperature, (int, float)) or not 0 <= temperature < float("inf"):
+        raise ValueError(f"temperature must be 0 or a positive number, got {temperature!r}")
+    if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int) or seed < 0):
+        raise ValueError(f"seed must be a whole number of 0 or more, or None, got {seed!r}")
+
+
+def _trace(
+    session: Session, proposer: Proposer, method: str, prompt: Prompt, start: int, max_new_tokens: int,
+    temperature: float, seed: int | None,
+) -> Trace:
+    target = session.target
+    return Trace(
+        model=target.name, device=target.device, dtype=target.dtype, exact=target.exact,
+        backend=getattr(proposer, "backend", "none"), method=method, config=session.config.to_dict(),
+        messages=[{"role": message.role, "content": message.text} for message in prompt.messages],
+        pictures=[picture.to_dict() for picture in prompt.pictures], prompt_tokens=len(prompt.ids),
+        cached_tokens=start, max_new_tokens=max_new_tokens, temperature=float(temperature), seed=seed,
+        created=datetime.now(timezone.utc).isoformat(timespec="seconds"), versions=versions(),
+    )

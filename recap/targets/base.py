@@ -1,0 +1,218 @@
+"""The target: a vision-language model behind the few questions that decoding asks of it.
+
+`Target` serves every transformers image-text-to-text model whose cache simply grows, LLaVA and LLaVA-NeXT included.
+A family that differs overrides the one method in which it differs.
+"""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any, Iterable, Sequence
+
+import numpy as np
+import torch
+
+from ..chat import Message, read_chat
+from ..pictures import digest, open_picture
+from .predictions import Predictions
+from .cache import PackedCache
+from .prompt import Opened, Picture, Prompt, expand
+from .prompting import PromptTokenizer
+from .runtime import Runtime
+
+
+class Target:
+    """A loaded model with its processor. Make one with `recap.load_target` or `recap.wrap`."""
+
+    note = ""
+    """A sentence that must stand beside the model's name wherever people see it."""
+
+    def __init__(self, model: torch.nn.Module, processor: Any, name: str = "", exact: bool | str = "auto") -> None:
+        self.runtime = Runtime(model, exact)
+        self.model = model
+        self.processor = processor
+        self.tokenizer = getattr(processor, "tokenizer", processor)
+        self.name = name or getattr(model, "name_or_path", "") or type(model).__name__
+        self.device = str(self.runtime.device)
+        self.dtype = str(self.runtime.dtype).removeprefix("torch.")
+        self.exact = self.runtime.exact or self.runtime.dtype == torch.float32
+        """Whether the answer is the plain decoder's: checked bit for bit in half precision, float32 otherwise."""
+        self.end_ids = frozenset(_end_ids(model, self.tokenizer))
+        self.placeholder, self.banned = placeholders(model.config)
+        self.context_limit: int | None = getattr(self.runtime.text_config, "max_position_embeddings", None)
+        self.prompter = self._make_prompter()
+        self._texts: dict[int, str] = {}
+
+    def _make_prompter(self) -> PromptTokenizer:
+        if getattr(self.processor, "chat_template", None) is None:
+            raise ValueError(f"{self.name} has no chat template, so RECAP cannot tell how to ask it a question")
+        template = self.processor.chat_template
+
+        def render(messages: list[dict]) -> str:
+            # the tokenizer's renderer: some processors' own one insists on a video processor
+            return self.tokenizer.apply_chat_template(
+                messages, chat_template=template, tokenize=False, add_generation_prompt=True
+            )
+
+        return PromptTokenizer(self.tokenizer, render, holds_parts=True)
+
+    def describe(self) -> dict[str, Any]:
+        """Name, device, dtype, exact and note, for people to read."""
+        return {"name": self.name, "device": self.device, "dtype": self.dtype, "exact": self.exact, "note": self.note}
+
+    # pictures and prompts
+
+    def open(self, source: Any) -> Opened:
+        """Decode a picture from a path, bytes, a PIL image or an array. Raises PictureError for anything else."""
+        image = open_picture(source)
+        return Opened(image, digest(image))
+
+    def see(self, opened: Opened) -> Picture:
+        """Preprocess a picture: how many tokens it takes, and the inputs of the encoder."""
+        if self.placeholder is None:
+            raise ValueError(f"{self.name} takes no pictures; ask without one or choose a vision-language model")
+        token = self.tokenizer.convert_ids_to_tokens(self.placeholder)
+        inputs = self.processor(images=[opened.image], text=[token], add_special_tokens=False, return_tensors="pt")
+        wanted = inspect.signature(self.model.base_model.get_image_features).parameters
+        given = {key: value for key, value in inputs.items() if key in wanted and isinstance(value, torch.Tensor)}
+        layout = {key: value for key, value in given.items() if not key.startswith("pixel_")}
+        return Picture(opened.digest, *opened.image.size, inputs["input_ids"][0].tolist(), pixels=given, layout=layout)
+
+    def encode(self, picture: Picture) -> None:
+        """Run the model's picture encoder, once per picture."""
+        if picture.features is None and picture.pixels:
+            picture.features = self.runtime.encode(picture.pixels)
+            picture.pixels = {}
+
+    def prompt(self, chat: str | Sequence[dict[str, Any]], images: Sequence[Any] = ()) -> Prompt:
+        """Ids of a whole chat. Raises ValueError for a chat or picture that cannot be used."""
+        messages, sources = read_chat(chat, images)
+        return self.assemble(messages, [self.see(self.open(source)) for source in sources])
+
+    def assemble(self, messages: list[Message], pictures: Sequence[Picture]) -> Prompt:
+        """A prompt for messages whose picture parts index `pictures`."""
+        written = self.written(messages, pictures)
+        ids, spans = expand(self.prompter.encode_chat(written), self.placeholder, self._blocks(pictures))
+        return self.place(Prompt(np.array(ids, dtype=np.int64), messages, list(pictures), spans))
+
+    def follow(
+        self, before: Prompt, answer: Sequence[int], messages: list[Message], pictures: Sequence[Picture]
+    ) -> Prompt:
+        """The prompt of the next turn: everything seen and produced keeps its ids, the new messages come behind."""
+        spoken = list(answer)
+        while spoken and spoken[-1] in self.end_ids:  # the template writes its own end of turn
+            spoken.pop()
+        history = [*before.messages, Message("assistant", (self.decode(spoken),))]
+        known = [*before.ids.tolist(), *spoken]
+        turn = self.prompter.encode_turn(history, self.written(messages, pictures))
+        tail, spans = expand(turn, self.placeholder, self._blocks(pictures), len(known))
+        ids = np.array(known + tail, dtype=np.int64)
+        everything = [*before.pictures, *pictures]
+        return self.place(Prompt(ids, [*history, *messages], everything, [*before.spans, *spans]))
+
+    def written(self, messages: list[Message], pictures: Sequence[Picture]) -> list[Message]:
+        """Messages as the chat template gets them. A model with eyes of its own takes them as they are."""
+        return messages
+
+    def _blocks(self, pictures: Sequence[Picture]) -> Sequence[Picture]:
+        return pictures if self.placeholder is not None else ()
+
+    def place(self, prompt: Prompt) -> Prompt:
+        """Give the prompt its positions. Plain models count from 0 and need nothing."""
+        return prompt
+
+    # passes
+
+    def new_cache(self) -> PackedCache:
+        """An empty cache."""
+        return self.runtime.new_cache()
+
+    def prefill(self, prompt: Prompt, start: int, cache: PackedCache) -> torch.Tensor:
+        """Evaluate the prompt from position `start` (what the cache holds) on; hidden states (n - start, hidden size)."""
+        positions = None if prompt.positions is None else prompt.positions[:, start:]
+        features = _join_features([span.picture.features for span in prompt.spans if span.start >= start])
+        inputs: dict[str, Any] = {}
+        if features is not None:
+            inputs["mm_encoder_outputs"] = {"image": features}
+            if "mm_token_type_ids" in self.runtime.body_inputs:
+                pictured = torch.from_numpy(prompt.ids[start:] == self.placeholder)
+                inputs["mm_token_type_ids"] = pictured.int()[None].to(self.runtime.device)
+        return self.runtime.prefill(prompt.ids[start:], cache, positions, **inputs)
+
+    def predict(self, hidden: torch.Tensor) -> Predictions:
+        """Logits for hidden states."""
+        return self.runtime.predict(hidden)
+
+    def verify(
+        self, tokens: np.ndarray, depths: np.ndarray, mask: np.ndarray, cache: PackedCache, rope_delta: int
+    ) -> Predictions:
+        """One pass over a packed tree; see `Runtime.verify`."""
+        return self.runtime.verify(tokens, depths, mask, cache, rope_delta)
+
+    # text
+
+    def decode(self, ids: Iterable[int]) -> str:
+        """Text of an answer, control tokens left out."""
+        return self.tokenizer.decode(list(ids), skip_special_tokens=True, clean_up_tokenization_spaces=False)
+
+    def text_of(self, token: int) -> str:
+        """Text of one token with its leading space; part of a character is shown as its bytes, such as <E2><82>."""
+        text = self._texts.get(token)
+        if text is None:
+            text = self._texts[token] = self._text_of(token)
+        return text
+
+    def _text_of(self, token: int) -> str:
+        piece = self.tokenizer.convert_ids_to_tokens(token)
+        if piece is None:
+            return f"<{token}>"
+        if piece.startswith("▁"):
+            return piece.replace("▁", " ")
+        text = self.tokenizer.convert_tokens_to_string([piece])
+        return text if text and "\ufffd" not in text else _as_bytes(piece)
+
+
+def _as_bytes(piece: str) -> str:
+    """A token that is no whole character: its bytes, when the vocabulary is byte-level, else the raw piece."""
+    from transformers.convert_slow_tokenizer import bytes_to_unicode
+
+    table = {char: byte for byte, char in bytes_to_unicode().items()}
+    if all(char in table for char in piece):
+        return "".join(f"<{table[char]:02X}>" for char in piece)
+    return piece
+
+
+def _end_ids(model: torch.nn.Module, tokenizer: Any) -> list[int]:
+    config = getattr(model, "generation_config", None)
+    for ids in (getattr(config, "eos_token_id", None), getattr(tokenizer, "eos_token_id", None)):
+        if ids is not None:
+            return [ids] if isinstance(ids, int) else list(ids)
+    return []
+
+
+def placeholders(config: Any) -> tuple[int | None, tuple[int, ...]]:
+    """The picture placeholder, and all ids that stand for something other than text."""
+    named = [getattr(config, name, None) for name in ("image_token_id", "image_token_index")]
+    placeholder = next((token for token in named if isinstance(token, int)), None)
+    others = [getattr(config, name, None) for name in ("video_token_id", "video_token_index", "audio_token_id")]
+    banned = {token for token in [placeholder, *others] if isinstance(token, int)}
+    return placeholder, tuple(sorted(banned))
+
+
+def _join_features(features: list[Any]) -> Any:
+    """Encoder outputs of several pictures as the encoder would have given them for all at once."""
+    if not features:
+        return None
+    if len(features) == 1:
+        # forward passes may write into the output they are given
+        return type(features[0])(**features[0])
+    joined = {}
+    for key in features[0]:
+        values = [output[key] for output in features]
+        if key == "deepstack_features":
+            joined[key] = [torch.cat(level, dim=0) for level in zip(*values)]
+        elif isinstance(values[0], torch.Tensor):
+            joined[key] = torch.cat(values, dim=0) if key == "pooler_output" else None
+        else:
+            joined[key] = [item for value in values for item in value] if key == "pooler_output" else None
+    return type(features[0])(**joined)

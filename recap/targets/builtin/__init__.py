@@ -1,0 +1,59 @@
+"""`builtin`: a stand-in for machines without a GPU or a hub, made of parts from the package registry.
+
+SmolLM2-135M-Instruct has no eyes. A small front end (an ImageNet classifier, a text reader, dominant colours) writes
+down what it saw, and the language model answers from that text alone.
+"""
+
+from __future__ import annotations
+
+from typing import Sequence
+
+import torch
+
+from ...chat import Message
+from ..base import Target
+from ..prompt import Opened, Picture
+from ..prompting import PromptTokenizer
+from .front_end import FrontEnd
+from .language_model import load_language_model
+from .store import Progress
+
+
+class BuiltinTarget(Target):
+    """The language model behind the front end's eyes. Make one with `recap.load_target("builtin")`."""
+
+    note = (
+        "The built-in model is a stand-in for machines without a GPU: SmolLM2-135M reads what a small vision front end "
+        "saw (objects, text, colours) and does not see the picture itself."
+    )
+
+    def __init__(self, model: torch.nn.Module, tokenizer, exact: bool | str = "auto") -> None:
+        self.front_end = FrontEnd()
+        super().__init__(model, tokenizer, "builtin", exact)
+
+    @classmethod
+    def load(
+        cls, device: str = "cpu", dtype: str = "auto", exact: bool | str = "auto", progress: Progress | None = None
+    ) -> BuiltinTarget:
+        """From the user's cache folder, filled first if it is empty."""
+        wanted = torch.bfloat16 if dtype == "auto" else getattr(torch, dtype)
+        return cls(*load_language_model(wanted, device, progress), exact)
+
+    def _make_prompter(self) -> PromptTokenizer:
+        def render(messages: list[dict]) -> str:
+            return self.tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True)
+
+        return PromptTokenizer(self.tokenizer, render, holds_parts=False)
+
+    def see(self, opened: Opened) -> Picture:
+        """Let the front end look; this is the whole encoding of a picture, about a second."""
+        evidence = self.front_end.look(opened.image)
+        return Picture(
+            opened.digest, *opened.image.size, evidence=evidence.to_dict(), evidence_text=evidence.to_text()
+        )
+
+    def written(self, messages: list[Message], pictures: Sequence[Picture]) -> list[Message]:
+        return [
+            Message(message.role, tuple(part if isinstance(part, str) else pictures[part].evidence_text for part in message.parts))
+            for message in messages
+        ]

@@ -1,0 +1,54 @@
+"""SmolLM2-135M-Instruct, the language model behind `builtin`.
+
+Worth knowing about it:
+
+- 30 layers, hidden size 576, 9 query and 3 key-value heads of 64, vocabulary 49,152 (head tied to the embedding),
+  context 8,192 tokens, 134.5 M parameters. The weights were published with 4-bit blocks (Q4_1) and are stored here as
+  bfloat16, so float32 changes the arithmetic, not the weights.
+- `<|im_start|>` is 1 and also the "beginning of sequence" token, but nothing is put in front of a text: the chat
+  template writes every control token itself. `<|im_end|>` (2) ends a turn and is the padding token too; `<|endoftext|>`
+  (0) is named "unknown" by the file and is taken as an end token as well.
+- The chat template takes plain strings as content and, without a system message, writes its own ("You are a helpful AI
+  assistant named SmolLM, trained by Hugging Face").
+- The tokenizer finds control tokens anywhere in a text. Text that people or pictures supply must be encoded with
+  `split_special_tokens=True`, which makes `<|im_start|>` plain characters.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from .convert import quiet
+from .sources import ensure
+from .store import Progress
+
+END_TOKENS = (0, 2)
+"""`<|endoftext|>` and `<|im_end|>`."""
+
+
+def load_language_model(
+    dtype: torch.dtype = torch.bfloat16, device: str | torch.device = "cpu", progress: Progress | None = None
+) -> tuple[Any, Any]:
+    """(LlamaForCausalLM in evaluation mode, tokenizer), from the cache folder; fetched first where missing.
+
+    A stored file that does not load is hashed and, if it is damaged, fetched again. No request is made when the files
+    are in place. Raises recap.targets.builtin.store.AssetError when they cannot be had.
+    """
+    folder = ensure(progress).language_model
+    try:
+        return _load(folder, dtype, device)
+    except Exception:  # whatever a damaged file provokes in the libraries; intact files raise the same again
+        return _load(ensure(progress, verify=True).language_model, dtype, device)
+
+
+def _load(folder: Path, dtype: torch.dtype, device: str | torch.device) -> tuple[Any, Any]:
+    from transformers import AutoTokenizer, LlamaForCausalLM
+
+    with quiet():
+        tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
+        model = LlamaForCausalLM.from_pretrained(folder, dtype=dtype, local_files_only=True)
+    model.generation_config.eos_token_id = list(END_TOKENS)
+    return model.to(device).eval().requires_grad_(False), tokenizer

@@ -1,0 +1,110 @@
+"""The text in a picture, line by line, by RapidOCR with the models inside its wheel."""
+
+from __future__ import annotations
+
+import unicodedata
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from PIL import Image
+
+from .evidence import TextLine
+
+_LONGEST = 2000  # pixels; the detector's time grows with the area
+_SHORTEST = 8  # pixels; below this there is no letter to read
+_ASPECT = 3  # longer pictures are padded, because the detector enlarges the short side to 736 pixels
+_CERTAIN, _CERTAIN_ALONE = 0.65, 0.95  # least confidence of a piece, and of one that repeats one character:
+# round shapes in photos read as a "0" or "O" with up to 0.9
+_MODELS = {
+    "Det": "PP-OCRv6_det_small.onnx",
+    "Cls": "ch_ppocr_mobile_v2.0_cls_mobile.onnx",
+    "Rec": "PP-OCRv6_rec_small.onnx",
+}
+
+
+class TextReader:
+    """Loads its three networks on first use. Not thread safe: RapidOCR keeps state between calls."""
+
+    def __init__(self, threads: int = 2) -> None:
+        spec = find_spec("rapidocr")
+        if spec is None or not spec.submodule_search_locations:
+            raise ImportError("the package rapidocr is missing; run `pip install rapidocr onnxruntime`")
+        from rapidocr import RapidOCR
+
+        folder = Path(spec.submodule_search_locations[0]) / "models"
+        # Named one by one, a missing model is an error; left to RapidOCR, it would be downloaded.
+        paths = {f"{part}.model_path": str(folder / name) for part, name in _MODELS.items()}
+        for path in paths.values():
+            if not Path(path).is_file():
+                raise FileNotFoundError(f"rapidocr was installed without {path}; reinstall it (3.9 or newer)")
+        settings = {
+            "Global.log_level": "critical",
+            "EngineConfig.onnxruntime.intra_op_num_threads": threads,
+            "EngineConfig.onnxruntime.inter_op_num_threads": 1,
+        }
+        self._ocr = RapidOCR(params={**settings, **paths})
+
+    def __call__(self, image: Image.Image) -> tuple[TextLine, ...]:
+        """The lines of an RGB image in reading order."""
+        if min(image.size) < _SHORTEST:
+            return ()
+        canvas = _canvas(image)
+        result = self._ocr(np.ascontiguousarray(np.asarray(canvas)[:, :, ::-1]))
+        if getattr(result, "txts", None) is None or result.boxes is None:
+            return ()
+        scale = min(1.0, _LONGEST / max(image.size))
+        width, height = image.width * scale, image.height * scale
+        found = []
+        for text, score, box in zip(result.txts, result.scores, result.boxes):
+            text = clean(text)
+            if text and score >= (_CERTAIN if len(set(text)) > 1 else _CERTAIN_ALONE):
+                corners = np.asarray(box, np.float64) / (width, height)
+                low, high = corners.min(0).clip(0, 1), corners.max(0).clip(0, 1)
+                found.append((text, float(score), (*low.tolist(), *high.tolist())))
+        return tuple(in_reading_order(found))
+
+
+def clean(text: Any) -> str:
+    """One line of visible characters: control, format (such as right-to-left overrides) and private ones are dropped."""
+    spaced = (" " if character.isspace() else character for character in str(text))
+    return " ".join("".join(c for c in spaced if c == " " or unicodedata.category(c)[0] != "C").split())
+
+
+def in_reading_order(found: list[tuple[str, float, tuple[float, float, float, float]]]) -> list[TextLine]:
+    """Pieces of text that overlap vertically by half of the lower one form a row; rows go down, pieces go right.
+
+    `found`: text, confidence, (left, top, right, bottom) as fractions of the picture.
+    """
+    rows: list[list] = []
+    for piece in sorted(found, key=lambda piece: piece[2][1] + piece[2][3]):
+        _, _, (_, top, _, bottom) = piece
+        for row in rows[-1:]:
+            _, _, (_, other_top, _, other_bottom) = row[-1]
+            overlap = min(bottom, other_bottom) - max(top, other_top)
+            if overlap > 0.5 * min(bottom - top, other_bottom - other_top):
+                row.append(piece)
+                break
+        else:
+            rows.append([piece])
+    return [
+        TextLine(text, round(score, 3), tuple(round(edge, 4) for edge in box), number)
+        for number, row in enumerate(rows)
+        for text, score, box in sorted(row, key=lambda piece: piece[2][0])
+    ]
+
+
+def _canvas(image: Image.Image) -> Image.Image:
+    """At most 2,000 pixels long and at most three times as long as wide; padding lies to the right or below."""
+    longest = max(image.size)
+    if longest > _LONGEST:
+        scale = _LONGEST / longest
+        size = tuple(max(1, round(side * scale)) for side in image.size)
+        image = image.resize(size, Image.Resampling.LANCZOS, reducing_gap=2.0)
+    size = tuple(max(side, -(-max(image.size) // _ASPECT)) for side in image.size)
+    if size == image.size:
+        return image
+    canvas = Image.new("RGB", size, "white")
+    canvas.paste(image)
+    return canvas

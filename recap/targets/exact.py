@@ -1,0 +1,53 @@
+"""Attention whose result does not depend on how many nodes share a pass.
+
+In half precision a matrix product may round differently for one row than for many, and a token can flip. Accumulating
+attention in float64 makes the rounding to half precision the same whatever the summation order; passes of a single node
+are padded to two because some linears use another kernel for one row. Whether this suffices on this machine is checked
+when the target is loaded (`Runtime.check_exact`), never assumed.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import Any, Iterator
+
+import torch
+from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
+
+NAME = "recap_exact"
+
+
+def exact_attention(
+    module: torch.nn.Module,
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    attention_mask: torch.Tensor | None,
+    scaling: float | None = None,
+    **_: Any,
+) -> tuple[torch.Tensor, None]:
+    """Grouped attention accumulated in float64. query (1, heads, n, d); key, value (1, kv heads, length, d)."""
+    _, heads, n, size = query.shape
+    kv_heads, length = key.shape[1], key.shape[2]
+    scale = size**-0.5 if scaling is None else scaling
+    grouped = query.double().reshape(kv_heads, heads // kv_heads * n, size)
+    scores = torch.matmul(grouped, key[0].double().transpose(1, 2)).mul_(scale)
+    if attention_mask is not None:
+        scores.view(heads, n, length).add_(attention_mask[0, 0])
+    weights = torch.softmax(scores, dim=-1)
+    output = torch.matmul(weights, value[0].double()).to(query.dtype)
+    return output.view(1, heads, n, value.shape[-1]).transpose(1, 2).contiguous(), None
+
+
+ALL_ATTENTION_FUNCTIONS.register(NAME, exact_attention)
+
+
+@contextmanager
+def attention(config: Any, name: str) -> Iterator[None]:
+    """Let the text model of this configuration use another attention function for a while."""
+    before = config._attn_implementation_internal
+    config._attn_implementation_internal = name
+    try:
+        yield
+    finally:
+        config._attn_implementation_internal = before

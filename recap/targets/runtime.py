@@ -1,0 +1,162 @@
+"""Forward passes of a transformers model over a packed cache: prefill and tree verification."""
+
+from __future__ import annotations
+
+import inspect
+import threading
+from contextlib import nullcontext
+from typing import Any
+
+import numpy as np
+import torch
+
+from .cache import PackedCache
+from .exact import NAME as EXACT
+from .exact import attention
+from .predictions import Predictions
+
+_HALF = (torch.bfloat16, torch.float16)
+
+
+class Runtime:
+    """One loaded model. Passes are serialised by `lock`: the attention function is a property of the whole model."""
+
+    def __init__(self, model: torch.nn.Module, exact: bool | str = "auto") -> None:
+        self.model = model.eval()
+        self.body = model.base_model
+        self.text_config = model.config.get_text_config(decoder=True)
+        self.device = model.device
+        self.dtype = model.dtype
+        self.lock = threading.RLock()
+        self.mrope = False
+        """Whether positions are (3, 1, n): set by the adapter of a family with multimodal rotary positions."""
+        self.body_inputs = frozenset(inspect.signature(self.body.forward).parameters)
+        self._head = model.get_output_embeddings()
+        self._check_head()
+        self.exact = self._decide_exact(exact)
+
+    def new_cache(self) -> PackedCache:
+        """An empty cache for this model."""
+        return PackedCache(self.text_config.num_hidden_layers)
+
+    @torch.inference_mode()
+    def encode(self, pixels: dict[str, torch.Tensor]) -> Any:
+        """Output of the model's picture encoder for one picture's processor outputs."""
+        moved = {key: value.to(self.device) for key, value in pixels.items()}
+        with self.lock:
+            return self.body.get_image_features(**moved, return_dict=True)
+
+    @torch.inference_mode()
+    def prefill(
+        self, ids: np.ndarray, cache: PackedCache, positions: torch.Tensor | None = None, **inputs: Any
+    ) -> torch.Tensor:
+        """Evaluate ids (n,) int64 behind the cache and keep them; last hidden states (n, hidden size).
+
+        `positions` is (3, n) or (n,) int64, by default counted on from the cache. `inputs` go to the model's body as they
+        are (encoded pictures, for instance).
+        """
+        n = len(ids)
+        if positions is None:
+            positions = torch.arange(cache.length, cache.length + n)
+        placed = self._positions(positions.to(self.device))
+        with self.lock:
+            hidden = self.body(
+                input_ids=self._tensor(ids)[None], position_ids=placed, cache=cache, use_cache=True, **inputs
+            ).last_hidden_state[0]
+        cache.keep(range(n))
+        return hidden
+
+    @torch.inference_mode()
+    def predict(self, hidden: torch.Tensor) -> Predictions:
+        """Logits for hidden states (n, hidden size)."""
+        return Predictions(self._head(hidden))
+
+    @torch.inference_mode()
+    def verify(
+        self, tokens: np.ndarray, depths: np.ndarray, mask: np.ndarray, cache: PackedCache, rope_delta: int = 0
+    ) -> Predictions:
+        """One pass over a packed tree (section 3.5): n tokens, depths (n,), ancestor-or-self mask (n, n) bool.
+
+        Position of a node = cache length + rope delta + depth. Its entries stay behind the cache's length until
+        `cache.keep` takes the accepted ones.
+        """
+        n = len(tokens)
+        if self.exact and n == 1:  # see exact.py: one row may round differently
+            tokens, depths, mask = np.repeat(tokens, 2), np.repeat(depths, 2), np.eye(2, dtype=bool)
+        positions = self._tensor(depths) + (cache.length + rope_delta)
+        with self.lock, attention(self.text_config, EXACT) if self.exact else nullcontext():
+            hidden = self.body(
+                input_ids=self._tensor(tokens)[None],
+                position_ids=self._positions(positions),
+                attention_mask=self._additive(mask, cache.length),
+                cache=cache,
+                use_cache=True,
+            ).last_hidden_state[0]
+            return Predictions(self._head(hidden)[:n])
+
+    def _additive(self, mask: np.ndarray, past: int) -> torch.Tensor | None:
+        """(1, 1, n, past + n): everything kept is visible, and of the tree the ancestors."""
+        n = len(mask)
+        if n == 1:
+            return None
+        additive = torch.zeros((1, 1, n, past + n), dtype=self.dtype)
+        hidden = torch.from_numpy(~np.ascontiguousarray(mask, dtype=bool))
+        additive[0, 0, :, past:].masked_fill_(hidden, torch.finfo(self.dtype).min)
+        return additive.to(self.device, non_blocking=True)
+
+    def _tensor(self, values: np.ndarray) -> torch.Tensor:
+        return torch.from_numpy(np.ascontiguousarray(values, dtype=np.int64)).to(self.device, non_blocking=True)
+
+    def _positions(self, positions: torch.Tensor) -> torch.Tensor:
+        if not self.mrope:
+            return positions[None]
+        return positions[:, None] if positions.ndim == 2 else positions[None, None].expand(3, 1, -1)
+
+    @torch.inference_mode()
+    def _check_head(self) -> None:
+        """The model must be a body and a linear head, or seeding by chunks would use wrong logits."""
+        ids = torch.arange(4, device=self.device)[None]
+        expected = self.model(input_ids=ids, use_cache=False).logits
+        if self._head is None or not torch.allclose(
+            self._head(self.body(input_ids=ids, use_cache=False).last_hidden_state), expected, rtol=1e-2, atol=1e-3
+        ):
+            raise ValueError(
+                f"{type(self.model).__name__} does more than apply its output embeddings to its last hidden state, "
+                "which RECAP does not support yet"
+            )
+
+    def _decide_exact(self, wanted: bool | str) -> bool:
+        if wanted not in (True, False, "auto"):
+            raise ValueError(f'exact must be True, False or "auto", got {wanted!r}')
+        if wanted is False or (wanted == "auto" and (self.dtype not in _HALF or self.device.type != "cpu")):
+            return False
+        self.exact = True
+        if self.check_exact():
+            return True
+        if wanted is True:
+            raise ValueError(
+                f"exact=True: passes of different sizes differ on this machine in {self.dtype}; "
+                'use dtype="float32", or exact="auto" to go on without the guarantee'
+            )
+        return False
+
+    @torch.inference_mode()
+    def check_exact(self, sizes: tuple[int, ...] = (2, 5, 17, 33, 64)) -> bool:
+        """Whether passes of these sizes give bit for bit the logits of one-token passes (a fraction of a second)."""
+        generator = np.random.default_rng(0)
+        vocabulary = self.text_config.vocab_size
+        prefix, chain = generator.integers(0, vocabulary, 24), generator.integers(0, vocabulary, max(sizes))
+        cache = self.new_cache()
+        self.prefill(prefix, cache)
+        one = np.ones((1, 1), dtype=bool)
+        alone = []
+        for token in chain[:4]:
+            alone.append(self.verify(np.array([token]), np.zeros(1, np.int64), one, cache).logits[0])
+            cache.keep([0])
+        for size in sizes:
+            cache.truncate(len(prefix))
+            tree = np.tril(np.ones((size, size), dtype=bool))
+            together = self.verify(chain[:size], np.arange(size), tree, cache).logits
+            if not all(torch.equal(together[node], alone[node]) for node in range(min(size, len(alone)))):
+                return False
+        return True

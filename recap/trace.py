@@ -1,0 +1,230 @@
+"""What one answer leaves behind: a `Step` per pass, and the `Trace` that holds them.
+
+Pictures, the command line and the app read these and nothing else of the engine. All fields are plain Python values,
+so a trace survives JSON exactly (`recap.trace_json`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+VERSION = 1
+
+ROOT, MEMORY, SUFFIX = "root", "memory", "suffix"
+MEMORY_NAMES = ("G", "C", "U")
+"""Order of the three columns of `weights`, `shares`, `rows`: longest key first."""
+
+
+class Row(NamedTuple):
+    """A target prediction: top-K ids by falling probability, softmax over those K logits, exp(-entropy)."""
+
+    ids: tuple[int, ...]
+    probs: tuple[float, ...]
+    confidence: float
+
+
+@dataclass
+class RowTable:
+    """Every distinct row of a trace, stored once; nodes refer to rows by index."""
+
+    rows: list[Row] = field(default_factory=list)
+    texts: dict[int, str] = field(default_factory=dict)
+    """Text of every token id that occurs in the trace."""
+    _index: dict[bytes, int] = field(default_factory=dict, repr=False, compare=False)
+
+    def add(self, ids: np.ndarray, probs: np.ndarray, confidences: np.ndarray) -> list[int]:
+        """Indices of rows, ids (r, K) int, probs (r, K) float32, confidences (r,); rows not seen yet are appended."""
+        keys = np.concatenate([ids.astype(np.int64), probs.astype(np.float64).view(np.int64)], axis=1)
+        indices = []
+        for number, key in enumerate(keys):
+            index = self._index.setdefault(key.tobytes(), len(self.rows))
+            if index == len(self.rows):
+                row = Row(tuple(ids[number].tolist()), tuple(probs[number].tolist()), float(confidences[number]))
+                self.rows.append(row)
+            indices.append(index)
+        return indices
+
+    def text(self, token: int) -> str:
+        """Text of a token id; a readable stand-in for an id that the trace never named."""
+        return self.texts.get(token, f"<{token}>")
+
+
+@dataclass
+class Step:
+    """One pass: the packed draft tree, what the target said of every node, and what was committed.
+
+    Lists with one entry per packed node (n, root first, parents before children): `tokens`, `parents` (-1 for the
+    root), `depths`, `scores`, `origins`, `weights`, `shares`, `rows`, `fused`, `target`, `choices`, `accepted`.
+    """
+
+    index: int
+    prefix_length: int
+    """Tokens before the root (prompt, placeholders expanded, and committed ones)."""
+    max_nodes: int
+    """The budget chosen for this pass: memory nodes."""
+    suffix_tokens: int
+    """The budget chosen for this pass: suffix nodes."""
+    tokens: list[int]
+    parents: list[int]
+    depths: list[int]
+    scores: list[float]
+    origins: list[str]
+    """root | memory | suffix."""
+    weights: list[list[float]]
+    """Fusion weights of G, C, U at the node's parent; 0 where no row was found. Zeros for root and suffix nodes."""
+    shares: list[list[float]]
+    """Share of G, C, U in the node's fused probability; sums to 1 for memory nodes, else zeros."""
+    rows: list[list[int]]
+    """Rows found in G, C, U under the node's own context before this pass: indices into the row table, -1 for none."""
+    fused: list[int]
+    """The fused row under the node's own context: index into the row table, -1 if no row was found."""
+    target: list[int]
+    """The target's top-K at the node: index into the row table, -1 where the method does not look at it (AR)."""
+    choices: list[int]
+    """The target's own next token at the node. -1 where sampling or a logits processor left a node undecided."""
+    accepted: list[bool]
+    """Root and accepted path."""
+    committed: list[int]
+    """Tokens that this step added to the answer: the accepted path, then the bonus token."""
+    draft_ms: float
+    verify_ms: float
+    update_ms: float
+    sizes: dict[str, int]
+    """Rows in G, C, U and bytes allocated in all, after the step. Empty for proposers without memories."""
+    table: RowTable = field(default_factory=RowTable, repr=False, compare=False)
+    """The trace's row table, shared by all its steps."""
+
+    def __len__(self) -> int:
+        return len(self.tokens)
+
+    @property
+    def accepted_nodes(self) -> list[int]:
+        """Indices of the accepted path in order, the root left out."""
+        return [node for node in range(1, len(self.tokens)) if self.accepted[node]]
+
+    @property
+    def bonus(self) -> int | None:
+        """The target's own token that ends the step; None when the accepted path ended the answer."""
+        return self.committed[-1] if len(self.committed) > len(self.accepted_nodes) else None
+
+    def text(self, node: int) -> str:
+        """Text of a node's token."""
+        return self.table.text(self.tokens[node])
+
+    def children(self, node: int) -> list[int]:
+        """Indices of a node's children in pack order."""
+        return [child for child, parent in enumerate(self.parents) if parent == node]
+
+    def origin_of_committed(self) -> list[str]:
+        """For each committed token: memory | suffix | bonus."""
+        origins = [self.origins[node] for node in self.accepted_nodes]
+        return origins + ["bonus"] * (len(self.committed) - len(origins))
+
+
+@dataclass
+class Comparison:
+    """The same request decoded by plain AR in the same run."""
+
+    token_ids: list[int]
+    text: str
+    encode_seconds: float
+    prefill_seconds: float
+    decode_seconds: float
+    first_difference: int | None
+    """Index of the first token that differs, None when both answers are identical."""
+
+    @property
+    def identical(self) -> bool:
+        return self.first_difference is None
+
+    @property
+    def seconds(self) -> float:
+        """T of the AR answer: encoding + prefill + decoding."""
+        return self.encode_seconds + self.prefill_seconds + self.decode_seconds
+
+
+@dataclass
+class Trace:
+    """A whole answer. `steps` do not include the prefill, which commits `first_token` by itself."""
+
+    model: str
+    device: str
+    dtype: str
+    exact: bool
+    """Whether passes of every size were bit-identical to one-token passes (checked at load)."""
+    backend: str
+    """Drafting core: c | python | none."""
+    method: str
+    config: dict[str, Any]
+    messages: list[dict[str, str]]
+    """The chat as sent: {"role", "content"}, pictures as "[picture]"."""
+    pictures: list[dict[str, Any]]
+    """For each picture: width, height (pixels, as decoded) and what the built-in front end saw ("evidence"), if any."""
+    prompt_tokens: int
+    """Prompt length in tokens, placeholders expanded."""
+    cached_tokens: int
+    """How many of them the session's cache already held."""
+    max_new_tokens: int
+    temperature: float
+    seed: int | None
+    created: str
+    """UTC time, ISO 8601."""
+    versions: dict[str, str]
+    table: RowTable = field(default_factory=RowTable)
+    steps: list[Step] = field(default_factory=list)
+    token_ids: list[int] = field(default_factory=list)
+    text: str = ""
+    finish_reason: str = ""
+    """stop | length | cancelled; empty while decoding."""
+    encode_seconds: float = 0.0
+    prefill_seconds: float = 0.0
+    """Prefill, seeding included, pictures' encoding not."""
+    decode_seconds: float = 0.0
+    comparison: Comparison | None = None
+    version: int = VERSION
+
+    @property
+    def first_token(self) -> int | None:
+        """The token that prefill committed."""
+        return self.token_ids[0] if self.token_ids else None
+
+    @property
+    def seconds(self) -> float:
+        """T: encoding + prefill + decoding."""
+        return self.encode_seconds + self.prefill_seconds + self.decode_seconds
+
+    @property
+    def acceptance_length(self) -> float:
+        """tau: 1 + accepted drafts / passes; the token from prefill is not counted. 1.0 without a pass."""
+        drafts = sum(len(step.accepted_nodes) for step in self.steps)
+        return 1.0 + drafts / len(self.steps) if self.steps else 1.0
+
+    @property
+    def tokens_per_second(self) -> float:
+        """Tokens / T; 0.0 before anything was timed."""
+        return len(self.token_ids) / self.seconds if self.seconds > 0 else 0.0
+
+    @property
+    def speedup(self) -> float | None:
+        """S against the AR answer of the same run; None when none was run."""
+        other = self.comparison
+        if other is None or not other.token_ids or other.seconds <= 0 or self.seconds <= 0:
+            return None
+        return self.tokens_per_second / (len(other.token_ids) / other.seconds)
+
+    def to_json(self) -> str:
+        """One JSON document; `from_json` gives an equal trace back."""
+        from .trace_json import dump
+
+        return dump(self)
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Trace:
+        """Raises TraceError, a ValueError, with a sentence for anything that is not a whole trace of this version."""
+        from .trace_json import load
+
+        return load(text)
+

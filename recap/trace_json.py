@@ -1,0 +1,311 @@
+"""Traces as JSON: an exact round trip, and one sentence for anything that is not a whole trace.
+
+A loaded trace can be trusted: every index points somewhere, lists that belong together are equally long, parents come
+before children, and every number is finite. The pictures rely on that.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Callable
+from dataclasses import fields
+from typing import Any
+
+from .trace import MEMORY, ROOT, SUFFIX, VERSION, Comparison, Row, RowTable, Step, Trace
+
+MAX_BYTES = 64 * 2**20
+"""Size of the largest trace that `load` accepts."""
+MAX_NESTING = 32
+"""How deep the free-form parts (config, what a front end saw) may be nested."""
+
+Check = Callable[[Any, str], Any]
+"""Takes a JSON value and its place in the file; gives the checked value back or raises TraceError."""
+
+
+class TraceError(ValueError):
+    """The text is not a whole trace of a version this program reads. The message is one sentence fit to be shown."""
+
+
+def dump(trace: Trace) -> str:
+    """One compact line of JSON, ASCII only. Raises TraceError for a trace that holds NaN or what JSON has no word for."""
+    table = trace.table
+    document = {
+        **_plain(trace, skip=("table", "steps", "comparison")),
+        "table": {
+            "rows": [[row.ids, row.probs, row.confidence] for row in table.rows],
+            "texts": {str(token): text for token, text in table.texts.items()},
+        },
+        "steps": [_plain(step, skip=("table",)) for step in trace.steps],
+        "comparison": None if trace.comparison is None else _plain(trace.comparison),
+    }
+    try:
+        return json.dumps(document, separators=(",", ":"), allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise TraceError(f"this trace cannot be written as JSON: {error}") from None
+
+
+def load(text: str | bytes) -> Trace:
+    """The inverse of `dump`: `load(dump(trace)) == trace`. All steps share the trace's row table.
+
+    Raises TraceError, and nothing else, for any text or bytes that are not a trace this version reads.
+    """
+    document = _parse(text)
+    if not isinstance(document, dict) or "version" not in document or "steps" not in document:
+        raise TraceError("this JSON is not a RECAP trace: it has no version and no steps")
+    version = _integer(1)(document["version"], "version")
+    if version > VERSION:
+        raise TraceError(
+            f"this trace was written by a newer version of RECAP (format {version}; this program reads up to {VERSION})"
+        )
+    values = _TRACE(document, "trace")
+    rows = values["table"].rows
+    steps = [_step(step, f"steps[{at}]", values["table"], len(rows)) for at, step in enumerate(values["steps"])]
+    return Trace(**{**values, "steps": steps})
+
+
+def _plain(record: Any, skip: tuple[str, ...] = ()) -> dict[str, Any]:
+    return {field.name: getattr(record, field.name) for field in fields(record) if field.name not in skip}
+
+
+def _parse(text: str | bytes) -> Any:
+    if len(text) > MAX_BYTES:
+        raise TraceError(f"this file is larger than {MAX_BYTES // 2**20} MiB, the most a trace may have")
+    try:
+        if not isinstance(text, str):
+            text = bytes(text).decode("utf-8")
+        return json.loads(text.removeprefix("\ufeff"), parse_constant=_no_constant, parse_float=_finite)
+    except TraceError:
+        raise
+    except UnicodeDecodeError:
+        raise TraceError("this file is not text in UTF-8, so it is not a trace") from None
+    except RecursionError:
+        raise TraceError("this JSON is nested too deeply to be a trace") from None
+    except json.JSONDecodeError as error:
+        if not text.strip():
+            raise TraceError("this file is empty; a trace is one JSON object") from None
+        if error.pos >= len(text.rstrip()) or "Unterminated" in error.msg:
+            raise TraceError("this JSON ends too early; the file was probably cut off") from None
+        raise TraceError(f"this is not JSON: {error.msg} at line {error.lineno}, column {error.colno}") from None
+    except ValueError as error:  # a whole number of thousands of digits
+        raise TraceError(f"this JSON holds a number that no trace can hold: {error}") from None
+
+
+def _no_constant(name: str) -> float:
+    raise TraceError(f"this JSON holds {name}; every number of a trace is finite")
+
+
+def _finite(digits: str) -> float:
+    value = float(digits)
+    if not math.isfinite(value):
+        raise TraceError(f"this JSON holds {digits[:20]}, which is too large; every number of a trace is finite")
+    return value
+
+
+# The schema: each function below makes a Check.
+
+
+def _wrong(where: str, expected: str, value: Any) -> TraceError:
+    found = {dict: "an object", list: "a list", type(None): "null"}.get(type(value)) or json.dumps(value)
+    return TraceError(f"this trace is damaged: {where} must be {expected}, found {found[:40]}")
+
+
+def _integer(low: int, high: int = 2**63 - 1) -> Check:
+    def check(value: Any, where: str) -> int:
+        if type(value) is not int or not low <= value <= high:
+            limits = f"from {low} to {high}" if high < 2**63 - 1 else f"of at least {low}"
+            raise _wrong(where, f"a whole number {limits}", value)
+        return value
+
+    return check
+
+
+def _number(low: float = 0.0, high: float = math.inf) -> Check:
+    def check(value: Any, where: str) -> float:
+        if type(value) is int and abs(value) < 2**53:
+            value = float(value)
+        if type(value) is not float or not low <= value <= high:
+            limits = "of 0 or more" if high == math.inf else f"from {low:g} to {high:.0f}"
+            raise _wrong(where, f"a number {limits}", value)
+        return value
+
+    return check
+
+
+def _is(kind: type, expected: str) -> Check:
+    def check(value: Any, where: str) -> Any:
+        if type(value) is not kind:
+            raise _wrong(where, expected, value)
+        return value
+
+    return check
+
+
+def _one_of(*choices: str) -> Check:
+    def check(value: Any, where: str) -> str:
+        if value not in choices:
+            raise _wrong(where, "one of " + ", ".join(repr(choice) for choice in choices), value)
+        return value
+
+    return check
+
+
+def _optional(inner: Check) -> Check:
+    return lambda value, where: None if value is None else inner(value, where)
+
+
+def _list(inner: Check, length: int | None = None, least: int = 0) -> Check:
+    def check(value: Any, where: str) -> list:
+        if type(value) is not list:
+            raise _wrong(where, "a list", value)
+        if len(value) < least or (length is not None and len(value) != length):
+            wanted = f"exactly {length}" if length is not None else f"at least {least}"
+            raise TraceError(f"this trace is damaged: {where} must hold {wanted} entries, found {len(value)}")
+        return [inner(item, f"{where}[{at}]") for at, item in enumerate(value)]
+
+    return check
+
+
+def _mapping(inner: Check) -> Check:
+    def check(value: Any, where: str) -> dict[str, Any]:
+        if type(value) is not dict:
+            raise _wrong(where, "an object", value)
+        return {key: inner(item, f"{where}.{key[:40]}") for key, item in value.items()}
+
+    return check
+
+
+def _object(**schema: Check) -> Check:
+    def check(value: Any, where: str) -> dict[str, Any]:
+        if type(value) is not dict:
+            raise _wrong(where, "an object", value)
+        missing, unknown = [name for name in schema if name not in value], [name for name in value if name not in schema]
+        if missing:
+            raise TraceError(f"this trace is damaged: {where} lacks {', '.join(missing)}")
+        if unknown:
+            raise TraceError(f"this is not a trace of version {VERSION}: {where} has an unknown field {unknown[0][:40]!r}")
+        prefix = "" if where == "trace" else f"{where}."
+        return {name: inner(value[name], prefix + name) for name, inner in schema.items()}
+
+    return check
+
+
+def _anything(value: Any, where: str, depth: int = 0) -> Any:
+    if depth > MAX_NESTING:
+        raise TraceError(f"this trace is damaged: {where[:60]} is nested too deeply")
+    for item in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        _anything(item, where, depth + 1)
+    return value
+
+
+def _row(value: Any, where: str) -> Row:
+    ids, probs, confidence = _list(_anything, 3)(value, where)
+    ids = _list(_token, least=1)(ids, f"{where} ids")
+    probs = _list(_share, len(ids))(probs, f"{where} probabilities")
+    return Row(tuple(ids), tuple(probs), _share(confidence, f"{where} confidence"))
+
+
+def _table(value: Any, where: str) -> RowTable:
+    table = _object(rows=_list(_row), texts=_mapping(_text))(value, where)
+    for key in table["texts"]:
+        if not re.fullmatch(r"0|[1-9][0-9]{0,17}", key):
+            raise TraceError(f"this trace is damaged: {where}.texts has the key {key[:40]!r}, which is no token id")
+    return RowTable(table["rows"], {int(key): text for key, text in table["texts"].items()})
+
+
+_token = _integer(0)
+_share = _number(0.0, 1.0 + 1e-6)
+_positive = _number()
+_text = _is(str, "text")
+_flag = _is(bool, "true or false")
+_triple = _list(_share, 3)
+
+_TRACE = _object(
+    model=_text,
+    device=_text,
+    dtype=_text,
+    exact=_flag,
+    backend=_text,
+    method=_text,
+    config=_mapping(_anything),
+    messages=_list(_mapping(_text)),
+    pictures=_list(_mapping(_anything)),
+    prompt_tokens=_integer(0),
+    cached_tokens=_integer(0),
+    max_new_tokens=_integer(0),
+    temperature=_positive,
+    seed=_optional(_integer(-(2**63), 2**64)),
+    created=_text,
+    versions=_mapping(_text),
+    table=_table,
+    steps=_list(_anything),
+    token_ids=_list(_token),
+    text=_text,
+    finish_reason=_one_of("", "stop", "length", "cancelled"),
+    encode_seconds=_positive,
+    prefill_seconds=_positive,
+    decode_seconds=_positive,
+    comparison=_optional(
+        lambda value, where: Comparison(
+            **_object(
+                token_ids=_list(_token),
+                text=_text,
+                encode_seconds=_positive,
+                prefill_seconds=_positive,
+                decode_seconds=_positive,
+                first_difference=_optional(_integer(0)),
+            )(value, where)
+        )
+    ),
+    version=_integer(1, VERSION),
+)
+
+
+def _step(value: Any, where: str, table: RowTable, rows: int) -> Step:
+    n = len(_list(_anything, least=1)(value.get("tokens") if isinstance(value, dict) else value, f"{where}.tokens"))
+    row_or_none = _integer(-1, rows - 1)
+    checked = _object(
+        index=_integer(0),
+        prefix_length=_integer(0),
+        max_nodes=_integer(0),
+        suffix_tokens=_integer(0),
+        tokens=_list(_token, n),
+        parents=_list(_integer(-1, n - 1), n),
+        depths=_list(_integer(0, n - 1), n),
+        scores=_list(_positive, n),
+        origins=_list(_one_of(ROOT, MEMORY, SUFFIX), n),
+        weights=_list(_triple, n),
+        shares=_list(_triple, n),
+        rows=_list(_list(row_or_none, 3), n),
+        fused=_list(row_or_none, n),
+        target=_list(row_or_none, n),
+        choices=_list(_integer(-1), n),
+        accepted=_list(_flag, n),
+        committed=_list(_token),
+        draft_ms=_positive,
+        verify_ms=_positive,
+        update_ms=_positive,
+        sizes=_mapping(_integer(0)),
+    )(value, where)
+    step = Step(**checked, table=table)
+    _check_tree(step, where)
+    return step
+
+
+def _check_tree(step: Step, where: str) -> None:
+    """What the pictures rely on: a tree in pack order, one accepted path from the root, and commits that follow it."""
+    end = 0
+    for node, parent in enumerate(step.parents):
+        is_root = node == 0
+        if (parent == -1) != is_root or parent >= node or (step.origins[node] == ROOT) != is_root:
+            raise TraceError(f"this trace is damaged: in {where} node {node} does not come after a parent")
+        if step.depths[node] != (0 if is_root else step.depths[parent] + 1):
+            raise TraceError(f"this trace is damaged: in {where} node {node} has depth {step.depths[node]}")
+        if step.accepted[node] and not is_root:
+            if parent != end:
+                raise TraceError(f"this trace is damaged: in {where} the accepted nodes are not one path")
+            end = node
+    path = [step.tokens[node] for node in step.accepted_nodes]
+    if not step.accepted[0] or step.committed[: len(path)] != path or len(step.committed) > len(path) + 1:
+        raise TraceError(f"this trace is damaged: in {where} the committed tokens do not follow the accepted path")

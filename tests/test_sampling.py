@@ -1,0 +1,169 @@
+"""Sampling: a seed gives AR's answer, and the distribution is the target's own, whatever was drafted."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+import torch
+
+import recap
+
+from . import tiny
+from .tiny_reference import chat
+
+QUESTION = "What is the woman carrying?"
+PICTURE = tiny.picture(1)
+
+
+@pytest.mark.parametrize("family", tiny.FAMILIES)
+@pytest.mark.parametrize("temperature", [0.2, 0.7, 1.5])
+def test_equals_ar_with_the_same_seed(target, family, temperature):
+    loaded = target(family)
+    answers, accepted = [], []
+    for seed in range(4):
+        ours, theirs = (
+            recap.generate(loaded, QUESTION, [PICTURE], method=method, temperature=temperature, seed=seed, max_new_tokens=40)
+            for method in ("recap", "ar")
+        )
+        assert ours.token_ids == theirs.token_ids and ours.finish_reason == theirs.finish_reason
+        assert ours.trace.seed == seed and ours.trace.temperature == temperature
+        answers.append(tuple(ours.token_ids))
+        accepted.append(ours.acceptance_length)
+    assert len(set(answers)) > 1
+    assert max(accepted) > (1.1 if temperature < 1 else 1.0), "no draft was accepted, so equality shows nothing"
+
+
+def test_settings_do_not_change_a_seed(target):
+    """However much is drafted, a seed is one answer."""
+    loaded = target("llava")
+    settings = dict(temperature=0.7, seed=11, max_new_tokens=50)
+    expected = recap.generate(loaded, QUESTION, [PICTURE], method="ar", **settings).token_ids
+    for changes in ({"max_nodes": 0, "suffix_tokens": 0}, {"max_nodes": 1}, {"max_nodes": 127}, {"width": 1}, {"suffix": False}):
+        config = recap.RecapConfig().replace(**changes)
+        assert recap.generate(loaded, QUESTION, [PICTURE], config=config, **settings).token_ids == expected
+
+
+def test_a_vanishing_temperature_is_greedy(target):
+    loaded = target("llava")
+    greedy = recap.generate(loaded, QUESTION, [PICTURE], max_new_tokens=30).token_ids
+    assert recap.generate(loaded, QUESTION, [PICTURE], temperature=1e-4, seed=0, max_new_tokens=30).token_ids == greedy
+
+
+def test_without_a_seed_answers_differ_and_can_be_repeated(target):
+    loaded = target("llava")
+    answers = [recap.generate(loaded, QUESTION, temperature=1.5, max_new_tokens=20) for _ in range(3)]
+    assert len({tuple(answer.token_ids) for answer in answers}) > 1
+    again = recap.generate(loaded, QUESTION, temperature=1.5, seed=answers[0].trace.seed, max_new_tokens=20)
+    assert again.token_ids == answers[0].token_ids
+
+
+def test_sampling_in_a_session_equals_ar(target):
+    loaded = target("qwen2_5_vl")
+    sessions = [recap.Session(loaded, method=method) for method in ("recap", "ar")]
+    for turn, (text, pictures) in enumerate([(QUESTION, [PICTURE]), ("Why?", []), ("And this?", [tiny.picture(2)])]):
+        ours, theirs = (
+            recap.generate(loaded, text, pictures, session=session, temperature=0.7, seed=turn, max_new_tokens=30)
+            for session in sessions
+        )
+        assert ours.token_ids == theirs.token_ids
+
+
+def _next(side, sequences: torch.Tensor, temperature: float) -> torch.Tensor:
+    """Exact distributions of the next token after each sequence, (n, vocabulary) float64."""
+    with torch.no_grad():
+        logits = side.model(input_ids=sequences, attention_mask=torch.ones_like(sequences)).logits[:, -1]
+    return torch.softmax(logits.double() / temperature, dim=-1)
+
+
+def _exact(side, prompt: torch.Tensor, temperature: float, least: float = 1e-4) -> dict[tuple[int, ...], float]:
+    """Probabilities of the first three tokens, triples below `least` left out; an end token ends a sequence."""
+    ends = {side.model.generation_config.eos_token_id}
+    known: dict[tuple[int, ...], float] = {(): 1.0}
+    for _ in range(3):
+        open_, known_ = [key for key in known if not key or key[-1] not in ends], {}
+        known_.update({key: p for key, p in known.items() if key and key[-1] in ends})
+        sequences = torch.cat([prompt.expand(len(open_), -1), torch.tensor(open_, dtype=torch.long).reshape(len(open_), -1)], 1)
+        for key, row in zip(open_, _next(side, sequences, temperature)):
+            for token in torch.nonzero(row * known[key] > least).flatten().tolist():
+                known_[(*key, token)] = known[key] * float(row[token])
+        known = known_
+    return known
+
+
+def _chi_square(counts: Counter, exact: dict, draws: int) -> tuple[float, int]:
+    """Statistic and degrees of freedom; cells that expect fewer than 8 draws are pooled."""
+    cells = [(counts[key], draws * p) for key, p in exact.items() if draws * p >= 8]
+    rest = draws - sum(seen for seen, _ in cells), draws - sum(wanted for _, wanted in cells)
+    cells.append(rest)
+    return sum((seen - wanted) ** 2 / max(wanted, 1e-9) for seen, wanted in cells), len(cells) - 1
+
+
+def _limit(freedom: int) -> float:
+    """Five standard deviations above the mean of chi square: passed by chance in far less than one of a thousand runs."""
+    return freedom + 5 * (2 * freedom) ** 0.5 + 5
+
+
+def test_distribution_is_the_targets(target, reference):
+    """Joint distribution of the first tokens over many seeds, with memories warm enough that drafts are accepted."""
+    loaded, side = target("llava"), reference("llava")
+    temperature, draws = 0.6, 1500
+    prompt = loaded.prompt("Why?", []).ids
+    drafter = recap.drafter("recap")
+    recap.generate(loaded, "Why?", max_new_tokens=60, drafter=drafter)
+    session = recap.Session(loaded)
+    session.use(drafter)
+    messages = [{"role": "user", "content": "Why?"}]
+    triples: Counter = Counter()
+    accepted = 0
+    for seed in range(draws):
+        answer = recap.generate(loaded, messages, session=session, temperature=temperature, seed=seed, max_new_tokens=3)
+        triples[tuple(answer.token_ids)] += 1
+        accepted += sum(len(step.accepted_nodes) for step in answer.trace.steps)
+    assert accepted > draws / 3, "drafts must take part in what is tested"
+    exact = _exact(side, torch.from_numpy(prompt)[None], temperature)
+    assert sum(exact.values()) > 0.5
+    for length in (2, 3):
+        seen, wanted = Counter(), {}
+        for key, count in triples.items():
+            seen[key[:length]] += count
+        for key, p in exact.items():
+            wanted[key[:length]] = wanted.get(key[:length], 0.0) + p
+        if length == 2:  # the third token of rare continuations was left out above: take the pair's own probability
+            wanted = _pairs(side, torch.from_numpy(prompt)[None], temperature)
+        statistic, freedom = _chi_square(seen, wanted, draws)
+        assert freedom >= 8
+        assert statistic < _limit(freedom), (length, statistic, freedom)
+        skewed = Counter({key: count for key, count in seen.items()})
+        top = max(wanted, key=wanted.get)
+        skewed[top] += int(0.1 * draws)
+        assert _chi_square(skewed, wanted, draws + int(0.1 * draws))[0] > _limit(freedom), "the test could not fail"
+
+
+def _pairs(side, prompt: torch.Tensor, temperature: float) -> dict[tuple[int, ...], float]:
+    ends = {side.model.generation_config.eos_token_id}
+    first = _next(side, prompt, temperature)[0]
+    likely = torch.nonzero(first > 1e-4).flatten()
+    second = _next(side, torch.cat([prompt.expand(len(likely), -1), likely[:, None]], 1), temperature)
+    pairs: dict[tuple[int, ...], float] = {}
+    for token, row in zip(likely.tolist(), second):
+        if token in ends:
+            pairs[(token,)] = float(first[token])
+            continue
+        for follower in torch.nonzero(row > 1e-6).flatten().tolist():
+            pairs[token, follower] = float(first[token] * row[follower])
+    return pairs
+
+
+def test_random_numbers_are_uniform_enough():
+    """The draw itself, without a model: every token of a known softmax, the edges of [0, 1) included."""
+    from recap.choosing import draw
+
+    logits = torch.tensor([0.0, -np.inf, 1.0, 2.0, -np.inf], dtype=torch.float64)
+    exact = torch.softmax(logits, 0).numpy()
+    numbers = (np.arange(20000) + 0.5) / 20000
+    counts = np.bincount([draw(logits, number) for number in numbers], minlength=5) / 20000
+    np.testing.assert_allclose(counts, exact, atol=1e-4)
+    assert draw(logits, 0.0) == 0 and draw(logits, 1 - 2**-53) == 3
+    assert draw(torch.tensor([-np.inf, 3.0]), 0.0) == 1

@@ -1,0 +1,66 @@
+"""Where the nodes of a draft tree stand: columns by depth, rows by a tidy packing that depends on the tree alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import networkx as nx
+
+from recap.trace import Step
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Grid places. A node's column is its depth; no two nodes share a place and no two edges cross."""
+
+    rows: tuple[int, ...]
+    """Row of each packed node, the root in row 0."""
+    height: int
+    """Rows in use."""
+    columns: int
+    """Depth of the deepest node + 1."""
+
+
+def graph(step: Step) -> nx.DiGraph:
+    """The draft tree with one vertex per packed node; children are in pack order."""
+    tree = nx.DiGraph()
+    tree.add_nodes_from(range(len(step)))
+    tree.add_edges_from((parent, node) for node, parent in enumerate(step.parents) if parent >= 0)
+    return tree
+
+
+def tidy(step: Step) -> Layout:
+    """First children stand in line with their parents, later ones below, each as high as what is above it allows.
+
+    The candidate that the draft rated best is thus a straight line from the root, and the same tree always looks the
+    same, whatever the target said of it.
+    """
+    tree = graph(step)
+    below: dict[int, int] = {}
+    contours: dict[int, list[tuple[int, int]]] = {}  # per level under a node: first and last row, relative to the node
+    for node in nx.dfs_postorder_nodes(tree, 0):
+        levels: list[tuple[int, int]] = []
+        for child in tree.successors(node):
+            under = contours.pop(child)
+            shift = max((last - first + 1 for (_, last), (first, _) in zip(levels, under)), default=0)
+            below[child] = shift
+            moved = [(first + shift, last + shift) for first, last in under]
+            levels = [
+                *((first, last) for (first, _), (_, last) in zip(levels, moved)),
+                *(levels[len(moved) :] or moved[len(levels) :]),
+            ]
+        contours[node] = [(0, 0), *levels]
+    rows = [0] * len(step)
+    for parent, node in nx.dfs_edges(tree, 0):
+        rows[node] = rows[parent] + below[node]
+    return Layout(tuple(rows), max(rows) + 1, max(step.depths) + 1)
+
+
+def free_row(step: Step, layout: Layout, node: int, span: int) -> int:
+    """The row nearest to `node` whose `span` places to the right of it are free; -1, above the root, always is."""
+    taken = {(depth, row) for depth, row in zip(step.depths, layout.rows)}
+    columns = range(step.depths[node] + 1, step.depths[node] + 1 + span)
+    free = (
+        row for row in range(-1, layout.height + 1) if not any((column, row) in taken for column in columns)
+    )  # fmt: skip
+    return min(free, key=lambda row: (abs(row - layout.rows[node]), row))

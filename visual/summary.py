@@ -1,0 +1,96 @@
+"""Sentences and figures beside the pictures, as HTML. Every text of a model or a person is escaped."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import Any
+
+from recap.trace import Step, Trace
+
+from . import reasons
+from .text import shorten, visible
+from .theme import COLOURS, NAMES
+
+
+def numbers(trace: Trace | None) -> str:
+    """Tokens, tau, tokens per second and passes of an answer; dashes before there is one."""
+    timed = trace is not None and trace.seconds > 0
+    passes = len(trace.steps) if trace else 0
+    cells = [
+        (str(len(trace.token_ids)) if trace else "–", "tokens", "Length of the answer."),
+        (
+            f"{trace.acceptance_length:.2f}" if passes else "–", "tau, tokens a pass",
+            "1 + accepted candidates / passes. Plain decoding has 1.00.",
+        ),
+        (
+            f"{trace.tokens_per_second:.1f}" if timed else "–", "tokens per second",
+            "Tokens / (reading the picture + reading the prompt + decoding).",
+        ),
+        (str(passes) if trace else "–", "passes of the model", "The first token comes from reading the prompt, without a pass."),
+    ]  # fmt: skip
+    return '<dl class="numbers">' + "".join(
+        f'<div title="{escape(title)}"><dd>{value}</dd><dt>{name}</dt></div>' for value, name, title in cells
+    ) + "</dl>"  # fmt: skip
+
+
+def caption(step: Step | None, passes: int = 0, ended: bool = False) -> str:
+    """What one pass did, in a line and a sentence. `ended`: its last token is the end token."""
+    if step is None:
+        return ""
+    accepted = step.accepted_nodes
+    candidates = len(step) - 1
+    spent = step.draft_ms + step.verify_ms + step.update_ms
+    facts = [
+        f"Pass {step.index + 1}" + (f" of {passes}" if passes else ""),
+        f"{candidates} candidate{'' if candidates == 1 else 's'}",
+        f"{len(accepted)} accepted" + (" + 1 of the model's own" if step.bonus is not None else ""),
+        f"{spent:.0f} ms" if spent < 2000 else f"{spent / 1000:.1f} s",
+    ]
+    said = "".join(chip(step.text(node), reasons.source(step, node)) for node in accepted)
+    story = f"The model accepted {said}." if accepted else "The model accepted none of them." if candidates else ""
+    own = reasons.own_choice(step)
+    if own is not None:
+        where = "instead" if step.children(reasons.end_of_path(step)) else "next"
+        verb = "ended the answer with" if ended else "said"
+        story += f" {'Then it' if accepted else 'It'} {verb} {chip(step.table.text(own), 'bonus')} {where}."
+    elif step.bonus is None and accepted:
+        story += " There the answer ended."
+    return f'<p class="facts">{" · ".join(facts)}</p><p class="story">{story}</p>'
+
+
+def chip(token: str, source: str) -> str:
+    """A token with its blanks shown, underlined in the colour of who proposed it."""
+    colour = COLOURS.get(source, "currentColor")
+    shown = escape(shorten(visible(token), 30))
+    return f'<code class="chip" style="border-color:{colour}">{shown}</code>'
+
+
+def legend() -> str:
+    """Letters, shapes and colours of the tree."""
+    parts = [
+        f'<li title="{NAMES[name]}"><b class="dot {"square" if name == "suffix" else ""}" style="background:{COLOURS[name]}">'
+        f"{name[0].upper()}</b>{name if name != 'suffix' else 'suffix path'}</li>"
+        for name in ("G", "C", "U", "suffix")
+    ]
+    parts.append(f'<li><b class="dot hollow" style="border-color:{COLOURS["bonus"]}"></b>the model\'s own</li>')
+    parts.append('<li><b class="line thick"></b>accepted</li><li><b class="line"></b>refused</li>')
+    return '<ul class="legend">' + "".join(parts) + "</ul>"
+
+
+def status(description: dict[str, Any] | None, core: str = "", error: str = "", seconds: float = 0.0) -> str:
+    """The model, where it runs and what drafts; or that it is loading, or why it could not be loaded."""
+    if error:
+        return f'<p class="status bad" role="status"><b>No model.</b> {escape(error)} The next question tries again.</p>'
+    if description is None:
+        return (
+            f'<p class="status busy" role="status"><i></i><b>Loading the model</b>, {seconds:.0f} s so far. '
+            "You can ask already: the question waits. The first start ever takes longest.</p>"
+        )
+    name, device, dtype = (escape(str(description[key])) for key in ("name", "device", "dtype"))
+    exact = "same tokens as plain decoding, checked" if description["exact"] else "same tokens as plain decoding up to rounding"
+    drafting = {"c": "C core", "python": "Python twin (the C core is not built)"}.get(core, core)
+    note = f'<span class="note">{escape(description["note"])}</span>' if description["note"] else ""
+    return (
+        f'<p class="status" role="status"><b>{name}</b> · {device} · {dtype} · {escape(drafting)} · '
+        f"<span>{exact}</span></p>{note}"
+    )
