@@ -80,7 +80,7 @@ def build(worker: Worker) -> gr.Blocks:
                         [(METHODS.get(name, name), name) for name in sorted(recap.METHODS, reverse=True)], value="recap",
                         label="Decoding", elem_id="method", filterable=False, scale=1, min_width=150,
                     )  # fmt: skip
-                    limit = gr.Slider(8, 512, 200, step=8, label="Longest answer, tokens", elem_id="limit", scale=1, min_width=150)
+                    limit = gr.Slider(8, 512, 200, step=8, label="Max tokens", elem_id="limit", scale=1, min_width=150)
             with gr.Column(scale=9, min_width=330):
                 numbers = gr.HTML(summary.numbers(None), elem_id="numbers", apply_default_css=False)
                 caption = gr.HTML(elem_id="caption", apply_default_css=False)
@@ -88,7 +88,7 @@ def build(worker: Worker) -> gr.Blocks:
                     _empty(NO_TREE), elem_id="tree", js_on_load=(HERE / "visual" / "plot.js").read_text(encoding="utf-8"),
                     head=f'<script src="gradio_api/file={PLOTLY.as_posix()}"></script>', apply_default_css=False,
                     html_template='<div class="frame" role="img" aria-label="Draft tree of the last pass" tabindex="0">'
-                    '<div class="plot"></div></div>',
+                    '<div class="plot"></div></div><button type="button" class="toggle" hidden></button>',
                 )  # fmt: skip
                 gr.HTML(summary.legend(), elem_id="legend", apply_default_css=False)
 

@@ -159,7 +159,7 @@ def stream(
     drafter: Proposer | None = None,
 ) -> Stream:
     """Decode an answer step by step; see `generate` for the arguments. Yields `recap.Step` as each pass ends."""
-    _check(max_new_tokens, temperature, seed)
+    check_request(max_new_tokens, temperature, seed)
     if session is None:
         session = Session(target, method or "recap", config or getattr(drafter, "config", None))
         if drafter is not None:
@@ -249,7 +249,8 @@ def versions() -> dict[str, str]:
     }
 
 
-def _check(max_new_tokens: int, temperature: float, seed: int | None) -> None:
+def check_request(max_new_tokens: int, temperature: float, seed: int | None) -> None:
+    """Raises ValueError naming the argument that is out of range."""
     if isinstance(max_new_tokens, bool) or not isinstance(max_new_tokens, int) or max_new_tokens < 1:
         raise ValueError(f"max_new_tokens must be a whole number of 1 or more, got {max_new_tokens!r}")
     if not isinstance(temperature, (int, float)) or not 0 <= temperature < float("inf"):

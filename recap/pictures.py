@@ -94,7 +94,7 @@ def _stream(source: Any) -> tuple[str, io.BufferedIOBase, bool]:
             return name, source, False
         return name, io.BytesIO(source.read()), True
     except (OSError, TypeError) as error:
-        raise PictureError(f"{name} could not be read: {error}. Open it in binary mode ('rb') and try again.") from error
+        raise PictureError(f"{name} could not be read: {error}. Open it in binary mode ('rb').") from error
 
 
 def _file(source: str | os.PathLike) -> tuple[str, io.BufferedIOBase, bool]:
@@ -111,7 +111,8 @@ def _file(source: str | os.PathLike) -> tuple[str, io.BufferedIOBase, bool]:
         raise
     except (OSError, ValueError, RuntimeError) as error:
         reason = getattr(error, "strerror", None) or error
-        raise PictureError(f"{str(source)[:200]!r} could not be opened: {reason}. Check the path and its permissions.") from error
+        name = repr(str(source)[:200])
+        raise PictureError(f"{name} could not be opened: {reason}. Check the path and its permissions.") from error
 
 
 def _open(stream: io.BufferedIOBase, name: str) -> Image.Image:
@@ -158,7 +159,7 @@ def _draft(image: Image.Image) -> None:
 def _from_array(array: np.ndarray) -> Image.Image:
     shapes = "uint8 of shape (H, W), (H, W, 1), (H, W, 3) or (H, W, 4)"
     if array.dtype != np.uint8:
-        raise PictureError(f"A picture array must be {shapes}, not {array.dtype}. Scale it to 0..255 and use astype('uint8').")
+        raise PictureError(f"A picture array must be {shapes}, not {array.dtype}. Scale to 0..255, then astype('uint8').")
     if array.ndim == 3 and array.shape[2] == 1:
         array = array[:, :, 0]
     if array.ndim not in (2, 3) or (array.ndim == 3 and array.shape[2] not in (3, 4)) or 0 in array.shape:

@@ -1,15 +1,18 @@
-"""Example pictures and a question for each, from a folder with `examples.json`."""
+"""Example pictures and a question for each."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
 
+KINDS = (".jpg", ".jpeg", ".png", ".webp")
+QUESTION = "What is in this picture?"
+
 
 def examples(folder: Path) -> list[tuple[str, str]]:
-    """(path, question) pairs of `examples.json`, {"file name": "question"}; pictures that are not there are left out."""
-    try:
+    """(path, question) of every picture in a folder. `examples.json` there, {"file name": "question"}, gives questions."""
+    questions = {}
+    if (folder / "examples.json").is_file():
         questions = json.loads((folder / "examples.json").read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return []
-    return [(str(folder / name), question) for name, question in questions.items() if (folder / name).is_file()]
+    pictures = sorted(path for path in folder.glob("*") if path.suffix.lower() in KINDS)
+    return [(str(path), questions.get(path.name, QUESTION)) for path in pictures]

@@ -129,8 +129,11 @@ def test_kinds_of_array_that_are_fine(drafter):
 def test_budgets(drafter, name, most):
     drafter.begin([1])
     drafter.commit([1])
-    for bad, error in [(-1, ValueError), (most + 1, ValueError), (2**80, ValueError), (1.5, TypeError), ("1", TypeError)]:
-        with pytest.raises(error, match=name):
+    for bad in (-1, most + 1, 2**80):
+        with pytest.raises(ValueError, match=name):
+            drafter.draft(**{name: bad})
+    for bad in (1.5, "1"):
+        with pytest.raises(TypeError, match=name):
             drafter.draft(**{name: bad})
     assert len(drafter.draft(**{name: most})) >= 1
 
@@ -276,8 +279,9 @@ def test_nothing_leaks():
             tree = drafter.draft()
             drafter.explain()
             rows = np.tile(np.arange(8), (len(tree), 1)), np.zeros((len(tree), 8), np.float32)
-            for refused in (lambda: drafter.observe(IDS, bad), lambda: drafter.begin([-1]), lambda: drafter.commit([2**31]),
-                            lambda: drafter.lookup([-1]), lambda: drafter.begin([1], [-1]),
+            for refused in (lambda: drafter.observe(IDS, bad), lambda: drafter.begin([-1]),
+                            lambda: drafter.commit([2**31]), lambda: drafter.lookup([-1]),
+                            lambda: drafter.begin([1], [-1]),
                             lambda: drafter.observe(rows[0], np.full_like(rows[1], np.nan))):
                 with pytest.raises(ValueError):
                     refused()

@@ -33,8 +33,8 @@ def naive_suffix(text, banned):
 
 @pytest.mark.parametrize("backend", BACKENDS)
 @settings(max_examples=150, deadline=None)
-@given(st.integers(1, 4), st.lists(st.integers(0, 9), max_size=60), st.lists(st.integers(0, 9), min_size=1, max_size=30),
-       st.sets(st.integers(0, 3), max_size=2))
+@given(st.integers(1, 4), st.lists(st.integers(0, 9), max_size=60),
+       st.lists(st.integers(0, 9), min_size=1, max_size=30), st.sets(st.integers(0, 3), max_size=2))
 def test_suffix_path(backend, alphabet, prompt, answer, banned):
     drafter = Drafter(RecapConfig(), backend)
     text = [token % alphabet for token in prompt]

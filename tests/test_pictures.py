@@ -52,7 +52,8 @@ def test_every_format_keeps_its_colours(form):
 
 @pytest.mark.parametrize(
     "mode, form",
-    [("P", "PNG"), ("P", "BMP"), ("CMYK", "JPEG"), ("CMYK", "TIFF"), ("YCbCr", "JPEG"), ("LAB", "TIFF"), ("RGBA", "WEBP")],
+    [("P", "PNG"), ("P", "BMP"), ("CMYK", "JPEG"), ("CMYK", "TIFF"), ("YCbCr", "JPEG"), ("LAB", "TIFF"),
+     ("RGBA", "WEBP")],
 )
 def test_colour_modes(mode, form):
     image = photo()
@@ -135,7 +136,8 @@ def test_tiny_pictures(size):
 
 
 @pytest.mark.parametrize(
-    "size, expected", [((9000, 30), (4096, 14)), ((30, 9000), (14, 4096)), ((4097, 5), (4096, 5)), ((20000, 1), (4096, 1))]
+    "size, expected",
+    [((9000, 30), (4096, 14)), ((30, 9000), (14, 4096)), ((4097, 5), (4096, 5)), ((20000, 1), (4096, 1))],
 )
 @pytest.mark.parametrize("mode", ["RGB", "RGBA", "P", "L", "I;16"])
 def test_large_pictures_are_scaled_down(size, expected, mode):
@@ -224,7 +226,8 @@ def test_every_kind_of_source_gives_the_same_picture(tmp_path):
     path.write_bytes(encoded(photo(), "PNG"))
     expected = digest(photo())
     with path.open("rb") as stream:
-        sources = [str(path), path, path.read_bytes(), bytearray(path.read_bytes()), stream, photo(), np.asarray(photo())]
+        data = path.read_bytes()
+        sources = [str(path), path, data, bytearray(data), stream, photo(), np.asarray(photo())]
         assert {digest(open_picture(source)) for source in sources} == {expected}
         assert not stream.closed
 
@@ -249,7 +252,7 @@ def test_arrays():
         assert np.array_equal(np.asarray(open_picture(array))[..., 0], grey)
     alpha = np.zeros((2, 2, 4), np.uint8)
     assert open_picture(alpha).getpixel((0, 0)) == (255, 255, 255)
-    for array in (grey.astype(np.float32), np.zeros((2, 2, 2), np.uint8), np.zeros((0, 4), np.uint8), np.zeros(4, np.uint8)):
+    for array in (grey.astype(np.float32), *(np.zeros(shape, np.uint8) for shape in ((2, 2, 2), (0, 4), (4,)))):
         with pytest.raises(PictureError, match="uint8"):
             open_picture(array)
 
@@ -265,13 +268,16 @@ def test_digest_depends_on_pixels_mode_and_size_only():
     one, other = photo(), photo()
     other.putpixel((0, 0), (1, 2, 3))
     assert digest(one) == digest(photo()) and len(digest(one)) == 32
-    plain = Image.new("RGB", (2, 3))
-    assert len({digest(one), digest(other), digest(plain), digest(Image.new("RGB", (3, 2))), digest(Image.new("L", (2, 9)))}) == 5
+    plain = [Image.new("RGB", (2, 3)), Image.new("RGB", (3, 2)), Image.new("L", (2, 9))]
+    assert len({digest(image) for image in (one, other, *plain)}) == 5
+
+
+HEADS = [b"", b"\xff\xd8\xff\xe0", b"\x89PNG\r\n\x1a\n", b"GIF89a", b"BM", b"II*\0", b"RIFF\x20\0\0\0WEBPVP8 ",
+         b"P6 9 9 255\n", b"\0\0\1\0\1\0"]  # fmt: skip
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.binary(max_size=300), st.sampled_from([b"", b"\xff\xd8\xff\xe0", b"\x89PNG\r\n\x1a\n", b"GIF89a", b"BM", b"II*\0",
-                                                b"RIFF\x20\0\0\0WEBPVP8 ", b"P6 9 9 255\n", b"\0\0\1\0\1\0"]))  # fmt: skip
+@given(st.binary(max_size=300), st.sampled_from(HEADS))
 def test_random_bytes_give_a_picture_or_a_sentence(data, head):
     try:
         picture = open_picture(head + data)
@@ -281,11 +287,12 @@ def test_random_bytes_give_a_picture_or_a_sentence(data, head):
         assert picture.mode == "RGB" and 0 < max(picture.size) <= pictures.MAX_SIDE
 
 
+FLIPS = st.lists(st.tuples(st.floats(0, 1), st.integers(0, 255)), max_size=4)
 FILES = {form: encoded(photo(33, 21), form) for form in ("JPEG", "PNG", "WEBP", "GIF", "BMP", "TIFF")}
 
 
 @settings(max_examples=80, deadline=None)
-@given(st.sampled_from(sorted(FILES)), st.floats(0, 1), st.lists(st.tuples(st.floats(0, 1), st.integers(0, 255)), max_size=4))
+@given(st.sampled_from(sorted(FILES)), st.floats(0, 1), FLIPS)
 def test_damaged_files_give_a_picture_or_a_sentence(form, kept, flips):
     data = bytearray(FILES[form][: int(len(FILES[form]) * kept)])
     for place, value in flips:

@@ -20,15 +20,6 @@ def end_of_path(step: Step) -> int:
     return step.accepted_nodes[-1] if step.accepted_nodes else 0
 
 
-def own_choice(step: Step) -> int | None:
-    """The target's own token after the accepted path, where no candidate held it."""
-    end = end_of_path(step)
-    said = step.bonus if step.bonus is not None else step.choices[end]
-    if said < 0 or any(step.tokens[child] == said for child in step.children(end)):
-        return None
-    return said
-
-
 def why(step: Step, node: int) -> str:
     """Why a node was accepted or refused. Plain text."""
     parent = step.parents[node]
@@ -51,11 +42,10 @@ def why(step: Step, node: int) -> str:
 
 
 def said_instead(step: Step) -> str:
-    """What the target said where its choice was not proposed. Plain text, empty if it was."""
-    said = own_choice(step)
-    if said is None:
+    """What the target said where its choice was not proposed. Plain text, empty where an accepted token ended the answer."""
+    if step.bonus is None:
         return ""
-    token, before = quote(step.table.text(said)), quote(step.text(end_of_path(step)))
+    token, before = quote(step.table.text(step.bonus)), quote(step.text(end_of_path(step)))
     if step.children(end_of_path(step)):
         return f"Not proposed: after {before} the model said {token} instead, which no candidate held."
     return f"Not proposed: no candidate went on after {before}; there the model said {token}."

@@ -9,7 +9,7 @@ from recap.trace import Step, Trace
 
 from . import reasons
 from .text import shorten, visible
-from .theme import COLOURS, NAMES
+from .theme import COLOURS, NAMES, letter_on
 
 
 def numbers(trace: Trace | None) -> str:
@@ -48,12 +48,11 @@ def caption(step: Step | None, passes: int = 0, ended: bool = False) -> str:
     ]
     said = "".join(chip(step.text(node), reasons.source(step, node)) for node in accepted)
     story = f"The model accepted {said}." if accepted else "The model accepted none of them." if candidates else ""
-    own = reasons.own_choice(step)
-    if own is not None:
+    if step.bonus is not None:
         where = "instead" if step.children(reasons.end_of_path(step)) else "next"
         verb = "ended the answer with" if ended else "said"
-        story += f" {'Then it' if accepted else 'It'} {verb} {chip(step.table.text(own), 'bonus')} {where}."
-    elif step.bonus is None and accepted:
+        story += f" {'Then it' if accepted else 'It'} {verb} {chip(step.table.text(step.bonus), 'bonus')} {where}."
+    elif accepted:
         story += " There the answer ended."
     return f'<p class="facts">{" · ".join(facts)}</p><p class="story">{story}</p>'
 
@@ -68,8 +67,8 @@ def chip(token: str, source: str) -> str:
 def legend() -> str:
     """Letters, shapes and colours of the tree."""
     parts = [
-        f'<li title="{NAMES[name]}"><b class="dot {"square" if name == "suffix" else ""}" style="background:{COLOURS[name]}">'
-        f"{name[0].upper()}</b>{name if name != 'suffix' else 'suffix path'}</li>"
+        f'<li title="{NAMES[name]}"><b class="dot {"square" if name == "suffix" else ""}" style="background:{COLOURS[name]};'
+        f'color:{letter_on(COLOURS[name])}">{name[0].upper()}</b>{"suffix path" if name == "suffix" else name}</li>'
         for name in ("G", "C", "U", "suffix")
     ]
     parts.append(f'<li><b class="dot hollow" style="border-color:{COLOURS["bonus"]}"></b>the model\'s own</li>')

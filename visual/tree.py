@@ -55,14 +55,14 @@ def spec(step: Step, theme: str = "light") -> Spec:
         _edges([(at[step.parents[n]], at[n]) for n in refused], colours.quiet, 1.2, "refused branches"),
         _edges([(at[step.parents[n]], at[n]) for n in kept if n], colours.ink, 4.5, "accepted path"),
     ]
-    own = reasons.own_choice(step)
+    own = step.bonus
     spot = _own_spot(step, places)
     link = [(at[reasons.end_of_path(step)], spot)] if own is not None else []
     data.append(_edges(link, COLOURS["bonus"], 3, "the model's own choice", "dot"))
-    data.append(_labels(step, at, refused, colours.muted, 11, 0.2))
-    data.append(_labels(step, at, kept, colours.ink, 12, 0.31))
+    data.append(_labels(step, at, refused, colours.muted, 11, 0.2, "refused tokens"))
     data.append(_nodes(step, at, refused, theme, "refused"))
     data.append(_nodes(step, at, kept, theme, "accepted"))
+    data.append(_labels(step, at, kept, colours.ink, 12, 0.31, "accepted tokens"))
     data += _own(step, own, spot, theme)
     around = _layout(theme, places.columns, places.height)
     around["meta"]["focus"] = list(spot if own is not None else at[reasons.end_of_path(step)])
@@ -133,11 +133,14 @@ def _edges(ends: Iterable[tuple[Point, Point]], colour: str, width: float, name:
     }  # fmt: skip
 
 
-def _labels(step: Step, at: list[tuple[int, int]], nodes: list[int], colour: str, size: float, above: float) -> Spec:
+def _labels(
+    step: Step, at: list[tuple[int, int]], nodes: list[int], colour: str, size: float, above: float, name: str
+) -> Spec:
     return {
-        "type": "scatter", "mode": "text", "name": "tokens", "hoverinfo": "skip", "textposition": "top center",
+        "type": "scatter", "mode": "text", "name": name, "hoverinfo": "skip", "textposition": "top center",
         "x": [at[node][0] for node in nodes], "y": [at[node][1] - above for node in nodes],
-        "text": [label(step.text(node)) for node in nodes], "textfont": {"color": colour, "size": size},
+        "text": [label(step.text(node)) for node in nodes],
+        "textfont": {"color": colour, "size": size, "shadow": "auto"},
     }  # fmt: skip
 
 
@@ -192,7 +195,7 @@ def _own(step: Step, own: int | None, spot: tuple[int, int], theme: str) -> list
             "type": "scatter", "mode": "text", "name": "the model's words", "hoverinfo": "skip",
             "x": [value + 0.2 for value in x], "y": y, "textposition": "middle right",
             "text": [f"the model said<br><b>{label(token)}</b> {word}"] * there,
-            "textfont": {"size": 11.5, "color": colours.ink},
+            "textfont": {"size": 11.5, "color": colours.ink, "shadow": "auto"},
         },
     ]  # fmt: skip
 

@@ -18,12 +18,12 @@ class Sheet:
         self.image = Image.new("RGB", (width * SCALE, height * SCALE), colour)
         self.pen = ImageDraw.Draw(self.image)
 
-    def text(self, x: float, y: float, words: str, size: float, colour: str = "#222222", anchor: str = "la", bold: bool = False):
+    def text(self, x: float, y: float, words: str, size: float, colour="#222222", anchor="la", bold=False) -> None:
         stroke = max(1, round(size * SCALE / 40)) if bold else 0
         font = ImageFont.load_default(size * SCALE)
         self.pen.text((x * SCALE, y * SCALE), words, colour, font, anchor, stroke_width=stroke, stroke_fill=colour)
 
-    def box(self, *edges: float, fill: str | None = None, outline: str | None = None, width: int = 1, radius: float = 0):
+    def box(self, *edges: float, fill=None, outline=None, width=1, radius=0.0) -> None:
         edges = [edge * SCALE for edge in edges]
         self.pen.rounded_rectangle(edges, radius * SCALE, fill, outline, width * SCALE)
 
@@ -88,7 +88,8 @@ def street_sign() -> None:
     sheet = Sheet(760, 520, "#9cc9ee")
     for y in range(520):
         mix = y / 520
-        sheet.line(0, y, 760, y, colour=f"#{round(110 + 110 * mix):02x}{round(170 + 60 * mix):02x}{round(225 + 20 * mix):02x}")
+        red, green, blue = (round(dark + more * mix) for dark, more in ((110, 110), (170, 60), (225, 20)))
+        sheet.line(0, y, 760, y, colour=f"#{red:02x}{green:02x}{blue:02x}")
     for x, y, r in ((90, 90, 34), (130, 76, 44), (178, 92, 32), (610, 60, 30), (648, 52, 38), (690, 64, 26)):
         sheet.box(x - r, y - r * 0.6, x + r, y + r * 0.6, fill="#ffffff", radius=r * 0.6)
     hills = [(x, 430 + 26 * math.sin(x / 90)) for x in range(0, 761, 10)]
@@ -96,7 +97,8 @@ def street_sign() -> None:
     sheet.image = sheet.image.filter(ImageFilter.GaussianBlur(2))
     sheet.pen = ImageDraw.Draw(sheet.image)
     sheet.box(368, 90, 392, 500, fill="#6f757a")
-    for edges, words, size in (((120, 120, 640, 220), "MAPLE AVENUE", 52), ((170, 250, 590, 330), "City Centre  2 km", 38)):
+    signs = (((120, 120, 640, 220), "MAPLE AVENUE", 52), ((170, 250, 590, 330), "City Centre  2 km", 38))
+    for edges, words, size in signs:
         sheet.box(*edges, fill="#0b6b3a", outline="#ffffff", width=4, radius=12)
         sheet.text((edges[0] + edges[2]) / 2, (edges[1] + edges[3]) / 2, words, size, "#ffffff", "mm", bold=True)
     sheet.save("street_sign.png")

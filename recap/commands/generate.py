@@ -25,11 +25,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from ..generation import compare, generate
+    from ..generation import check_request, compare, generate
     from ..methods import METHODS
 
     if options.method not in METHODS:
         raise ValueError(f"--method must be one of {', '.join(METHODS)}, got {options.method!r}")
+    check_request(options.max_new_tokens, options.temperature, options.seed)
     config = shared.read_config(options)
     prompt = sys.stdin.read() if options.prompt == "-" else options.prompt
     if not prompt.strip():

@@ -85,7 +85,8 @@ static PredictionError fill_predictions(Engine *e, const Py_buffer *ids, const P
         float row_logits[MAX_TOP_K];
         for (int i = 0; i < e->top_k; i++) row_ids[i] = integer_at(ids, row * e->top_k + i);
         memcpy(row_logits, (const float *)logits->buf + row * e->top_k, (size_t)e->top_k * sizeof(float));
-        error = prediction_make(e->predictions + (size_t)row * prediction_words(e->top_k), row_ids, row_logits, e->top_k);
+        Word *prediction = e->predictions + (size_t)row * prediction_words(e->top_k);
+        error = prediction_make(prediction, row_ids, row_logits, e->top_k);
         *bad = row;
     }
     return error;

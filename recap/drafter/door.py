@@ -58,9 +58,9 @@ class Drafter:
     Order of calls: `begin`, any number of `seed`, `commit` (the token from prefill), then `draft`, `observe`, `commit`
     again and again. `begin` starts a new request at any time: C, G and the text are forgotten, U is kept.
 
-    Token ids are whole numbers from 0 to 2**31 - 1. Every method raises TypeError or ValueError, naming the argument, for
-    values of the wrong kind, shape or range, and then has changed nothing; RuntimeError for a call out of order or from a
-    second thread at the same time.
+    Token ids are whole numbers from 0 to 2**31 - 1. Every method raises TypeError or ValueError, naming the argument,
+    for values of the wrong kind, shape or range, and then has changed nothing; RuntimeError for a call out of order or
+    from a second thread at the same time; MemoryError when memory runs out, after which `begin` starts afresh.
     """
 
     backend: str

@@ -9,7 +9,7 @@ import numpy as np
 
 @dataclass(slots=True, eq=False)
 class Draft:
-    """A packed draft tree of n nodes: root, memory nodes, suffix nodes; every parent before its children (section 3.5)."""
+    """A packed draft tree of n nodes: root, memory nodes, suffix nodes; parents before children (section 3.5)."""
 
     tokens: np.ndarray
     """(n,) int64. The first is the last committed token."""

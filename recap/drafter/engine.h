@@ -201,10 +201,10 @@ static int engine_draft(Engine *e, int32_t max_nodes, int suffix_tokens)
 static int engine_observe(Engine *e)
 {
     for (int32_t at = e->tree.count - 1; at >= 0; at--) {
-        const Context *context = &e->tree.nodes[at].context;
+        const int32_t *key = e->tree.nodes[at].context.token;
+        const Word *prediction = engine_prediction(e, (size_t)at);
         for (int s = SOURCES - e->kept; s < SOURCES; s++)
-            if (context->token[s] >= 0 && memory_store(e->memories + s, context->token + s, engine_prediction(e, (size_t)at)) < 0)
-                return OUT_OF_MEMORY;
+            if (key[s] >= 0 && memory_store(e->memories + s, key + s, prediction) < 0) return OUT_OF_MEMORY;
     }
     return 0;
 }

@@ -116,6 +116,9 @@ static void fuse(const Memory *memories, int kept, const FusionSettings *setting
     for (int i = 0; i < f->count; i++) f->total += f->candidates[f->order[i]].mass;
 }
 
-static inline double fused_probability(const Fused *f, int rank) { return f->candidates[f->order[rank]].mass / f->total; }
+static inline double fused_probability(const Fused *f, int rank)
+{
+    return f->candidates[f->order[rank]].mass / f->total;
+}
 
 #endif

@@ -24,7 +24,7 @@ static float confidence_of(const Word *probs, int top_k)
     return (float)exp(negative_entropy);
 }
 
-/* Whether all ids differ. Rows are short: a bit set of the low bits settles nearly all of them without comparing pairs. */
+/* Whether all ids differ. A bit set of their low bits settles most ids without comparing pairs. */
 static int all_differ(const Word *ids, int top_k)
 {
     uint64_t seen[4] = {0, 0, 0, 0};

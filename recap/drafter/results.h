@@ -1,24 +1,30 @@
-/* From C arrays to one bytearray per result, which the Python side views as numpy arrays (compiled.py has the layouts). */
+/* From C arrays to one bytearray per result, which compiled.py views as numpy arrays. */
 #ifndef RECAP_RESULTS_H
 #define RECAP_RESULTS_H
 
 #include "arguments.h"
 
-/* Take `count` items off the front of the buffer. */
-#define TAKE(type, at, count) ((type *)(at)); (at) += (size_t)(count) * sizeof(type)
+/* The next array of the buffer. */
+static void *take(char **at, size_t count, size_t size)
+{
+    char *array = *at;
+    *at += count * size;
+    return array;
+}
 
 static PyObject *pack_draft(const Tree *t)
 {
     size_t n = (size_t)t->count;
-    PyObject *buffer = PyByteArray_FromStringAndSize(NULL, (Py_ssize_t)(n * (8 * sizeof(double) + 2 * sizeof(int32_t) + n)));
+    size_t bytes = n * (8 * sizeof(double) + 2 * sizeof(int32_t) + n);
+    PyObject *buffer = PyByteArray_FromStringAndSize(NULL, (Py_ssize_t)bytes);
     if (!buffer) return NULL;
     char *at = PyByteArray_AS_STRING(buffer);
-    int64_t *tokens = TAKE(int64_t, at, n);
-    double *scores = TAKE(double, at, n);
-    double *weights = TAKE(double, at, SOURCES * n);
-    double *shares = TAKE(double, at, SOURCES * n);
-    int32_t *parents = TAKE(int32_t, at, n);
-    int32_t *depths = TAKE(int32_t, at, n);
+    int64_t *tokens = take(&at, n, sizeof(int64_t));
+    double *scores = take(&at, n, sizeof(double));
+    double *weights = take(&at, SOURCES * n, sizeof(double));
+    double *shares = take(&at, SOURCES * n, sizeof(double));
+    int32_t *parents = take(&at, n, sizeof(int32_t));
+    int32_t *depths = take(&at, n, sizeof(int32_t));
     char *mask = at;
     for (size_t i = 0; i < n; i++) {
         const Node *node = t->nodes + i;
@@ -43,7 +49,7 @@ static PyObject *pack_row(const Memory *m, const Word *row)
     PyObject *buffer = PyByteArray_FromStringAndSize(NULL, (Py_ssize_t)(k * (sizeof(int64_t) + sizeof(float))));
     if (!buffer) return NULL;
     char *at = PyByteArray_AS_STRING(buffer);
-    int64_t *ids = TAKE(int64_t, at, k);
+    int64_t *ids = take(&at, k, sizeof(int64_t));
     float *probs = (float *)at;
     for (size_t i = 0; i < k; i++) {
         ids[i] = row_ids(m, row)[i].id;
@@ -58,7 +64,7 @@ static PyObject *pack_fused(const Fused *f)
     PyObject *buffer = PyByteArray_FromStringAndSize(NULL, (Py_ssize_t)(n * (sizeof(int64_t) + sizeof(double))));
     if (!buffer) return NULL;
     char *at = PyByteArray_AS_STRING(buffer);
-    int64_t *ids = TAKE(int64_t, at, n);
+    int64_t *ids = take(&at, n, sizeof(int64_t));
     double *probs = (double *)at;
     for (size_t i = 0; i < n; i++) {
         ids[i] = f->candidates[f->order[i]].id;
@@ -76,10 +82,10 @@ static PyObject *pack_explanation(const Engine *e)
     PyObject *buffer = PyByteArray_FromStringAndSize(NULL, (Py_ssize_t)bytes);
     if (!buffer) return NULL;
     char *at = PyByteArray_AS_STRING(buffer);
-    int32_t *rows = TAKE(int32_t, at, SOURCES * n);
-    int32_t *fused = TAKE(int32_t, at, n);
-    int32_t *ids = TAKE(int32_t, at, most * k);
-    Word *probs = TAKE(Word, at, most * k);
+    int32_t *rows = take(&at, SOURCES * n, sizeof(int32_t));
+    int32_t *fused = take(&at, n, sizeof(int32_t));
+    int32_t *ids = take(&at, most * k, sizeof(int32_t));
+    Word *probs = take(&at, most * k, sizeof(Word));
     float *confidences = (float *)at;
     int32_t count = 0;
     Fused f;

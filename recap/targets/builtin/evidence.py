@@ -8,7 +8,7 @@ from typing import Any
 SURE, LIKELY, GUESS = 0.5, 0.2, 0.1
 """Confidence from which a class is stated plainly, as a likely one, or as a weak guess; below, it is not named."""
 _PAGES = {"web page", "menu", "book cover", "crossword puzzle", "envelope", "packet", "scoreboard"}
-"""Classes that the classifier gives to receipts, charts and documents: with much text they say no more than "a page"."""
+"""What the classifier calls receipts, charts and documents: with much text it means no more than "a page"."""
 _LETTERS = 1600  # of text shown to the language model; the rest is counted
 
 

@@ -97,7 +97,8 @@ def prepare(image: Image.Image) -> Tensor:
     """RGB image to (1, 3, 224, 224) float32: central square, then (value - 127) / 128 as the weights were trained."""
     side = min(image.size)
     left, top = (image.width - side) // 2, (image.height - side) // 2
-    square = image.resize((SIZE, SIZE), Image.Resampling.BICUBIC, (left, top, left + side, top + side), reducing_gap=2.0)
+    box = (left, top, left + side, top + side)
+    square = image.resize((SIZE, SIZE), Image.Resampling.BICUBIC, box, reducing_gap=2.0)
     values = (np.asarray(square, np.float32) - 127.0) / 128.0
     return torch.from_numpy(values).permute(2, 0, 1)[None].contiguous()
 

@@ -75,7 +75,7 @@ def fault(folder: Path, full: bool = False) -> str | None:
 
 @contextmanager
 def locked(cache: Path, progress: Progress) -> Iterator[None]:
-    """One process at a time may write to the cache; the others wait and say so. Left-overs of killed ones are removed."""
+    """One process at a time may write to the cache; the others wait and say so. Removes what killed ones left."""
     with explained(cache):
         cache.mkdir(parents=True, exist_ok=True)
         lock = FileLock(cache / ".lock")
@@ -151,5 +151,5 @@ def explained(cache: Path) -> Iterator[None]:
 
 def disk_full(text: str) -> bool:
     """Whether a message of another program speaks of a full disk."""
-    text = text.lower()
-    return any(sign in text for sign in ("no space left", "os error 28", "errno 28", "disk quota exceeded", "os error 112"))
+    signs = ("no space left", "os error 28", "errno 28", "disk quota exceeded", "os error 112")
+    return any(sign in text.lower() for sign in signs)

@@ -30,7 +30,7 @@ class TextReader:
     def __init__(self, threads: int = 2) -> None:
         spec = find_spec("rapidocr")
         if spec is None or not spec.submodule_search_locations:
-            raise ImportError("the package rapidocr is missing; run `pip install rapidocr onnxruntime`")
+            raise ImportError("the package rapidocr is missing; run `pip install -r requirements.txt`")
         from rapidocr import RapidOCR
 
         folder = Path(spec.submodule_search_locations[0]) / "models"
@@ -38,7 +38,7 @@ class TextReader:
         paths = {f"{part}.model_path": str(folder / name) for part, name in _MODELS.items()}
         for path in paths.values():
             if not Path(path).is_file():
-                raise FileNotFoundError(f"rapidocr was installed without {path}; reinstall it (3.9 or newer)")
+                raise FileNotFoundError(f"{path} is missing; reinstall rapidocr as requirements.txt names it")
         settings = {
             "Global.log_level": "critical",
             "EngineConfig.onnxruntime.intra_op_num_threads": threads,
@@ -67,7 +67,7 @@ class TextReader:
 
 
 def clean(text: Any) -> str:
-    """One line of visible characters: control, format (such as right-to-left overrides) and private ones are dropped."""
+    """One line of visible characters: control, format (right-to-left overrides) and private ones are dropped."""
     spaced = (" " if character.isspace() else character for character in str(text))
     return " ".join("".join(c for c in spaced if c == " " or unicodedata.category(c)[0] != "C").split())
 

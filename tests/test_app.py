@@ -1,0 +1,219 @@
+"""The app as people and programs use it: a real process, the built-in model, Chromium and gradio_client."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+import threading
+import time
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from gradio_client import Client, handle_file
+from gradio_client.exceptions import AppError
+from PIL import Image
+from playwright.sync_api import Browser, Page, expect
+
+from studio.policy import POLICY
+
+from .browser import Log, chromium, watch
+
+ROOT = Path(__file__).parents[1]
+PATIENCE = 240_000
+"""Milliseconds for an answer on a busy machine."""
+IDS = ("image", "prompt", "send", "stop", "clear", "chat", "tree", "method", "model-status")
+
+
+@pytest.fixture(scope="session")
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    log = tmp_path_factory.mktemp("app") / "log.txt"
+    env = {**os.environ, "GRADIO_SERVER_PORT": str(port), "GRADIO_SERVER_NAME": "127.0.0.1", "MODEL": "builtin"}
+    with log.open("w") as out:
+        app = subprocess.Popen([sys.executable, "app.py"], cwd=ROOT, env=env, stdout=out, stderr=subprocess.STDOUT)
+    try:
+        url = f"http://127.0.0.1:{port}/"
+        for _ in range(600):
+            assert app.poll() is None, f"the app ended by itself:\n{log.read_text()}"
+            try:
+                urllib.request.urlopen(url, timeout=2)
+                break
+            except OSError:
+                time.sleep(0.1)
+        else:
+            pytest.fail(f"the app did not open within a minute:\n{log.read_text()}")
+        yield url
+    finally:
+        app.terminate()
+        try:
+            app.wait(20)
+        except subprocess.TimeoutExpired:
+            app.kill()
+    assert "Traceback" not in log.read_text(), log.read_text()
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    with chromium() as running:
+        yield running
+
+
+@pytest.fixture
+def page(browser: Browser, address: str) -> Iterator[Page]:
+    """A fresh visitor. What the page says on the console or asks of other servers fails the test."""
+    context = browser.new_context(viewport={"width": 1280, "height": 800})
+    page = context.new_page()
+    log = watch(page)
+    page.goto(address)
+    expect(page.locator("#send")).to_be_visible(timeout=60_000)
+    yield page
+    context.close()
+    assert_clean(log)
+
+
+def assert_clean(log: Log) -> None:
+    assert log.foreign == []
+    # gradio's own client says this, as a warning, whenever a stream of events has ended
+    assert [line for line in log.console if line != "warning: Method not implemented."] == []
+
+
+def ask(page: Page, question: str, picture: Path | None = None, tokens: int = 24) -> None:
+    if picture is not None:
+        page.set_input_files("#image input[type=file]", str(picture))
+        expect(page.locator("#image img").first).to_be_visible(timeout=30_000)
+    page.fill("#limit input[type=number]", str(tokens))
+    page.press("#limit input[type=number]", "Tab")
+    page.fill("#prompt textarea", question)
+    page.click("#send")
+
+
+def answered(page: Page) -> str:
+    """Wait for the end; the text of the last answer."""
+    expect(page.locator("#stop")).to_be_enabled(timeout=30_000)
+    expect(page.locator("#send")).to_be_enabled(timeout=PATIENCE)
+    return page.locator("#chat .bot.message").last.inner_text()
+
+
+@pytest.fixture(scope="session")
+def picture(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("pictures") / "red.png"
+    Image.new("RGB", (320, 240), "#cc2222").save(path)
+    return path
+
+
+def test_page_opens_while_the_model_loads_and_a_question_waits(page: Page) -> None:
+    """First in this file, so that it meets the app just started."""
+    for name in IDS:
+        expect(page.locator(f"#{name}")).to_have_count(1, timeout=20_000)
+    expect(page.locator("#model-status")).to_contain_text("oading")
+    expect(page.locator("#tree")).to_contain_text("Ask something", timeout=30_000)
+    ask(page, "Say hello.", tokens=8)
+    expect(page.locator("#chat")).to_contain_text("Waiting for the model to load", timeout=20_000)
+    assert answered(page)
+    status = page.locator("#model-status")
+    for words in ("builtin", "cpu", "bfloat16", "C core", "stand-in", "front end saw"):
+        expect(status).to_contain_text(words)
+
+
+@pytest.mark.parametrize("width, height", [(1280, 800), (390, 844)])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_picture_question_tree(browser: Browser, address: str, picture: Path, width: int, height: int, scheme: str) -> None:
+    context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=scheme)
+    page = context.new_page()
+    log = watch(page)
+    page.goto(address)
+    expect(page.locator("#send")).to_be_visible(timeout=60_000)
+    question = "What colour is **this**? <image> <b>Be brief.</b>"
+    ask(page, question, picture, tokens=16)
+    said = answered(page)
+    expect(page.locator("#chat .user.message").last).to_contain_text(question)
+    assert said and "stopped" not in said
+    nodes = page.locator("#tree .scatterlayer .points path")
+    expect(nodes.nth(3)).to_be_attached(timeout=20_000)
+    passes = int(page.locator("#numbers dd").nth(3).inner_text())
+    assert passes >= 1 and f"Pass {passes} of {passes}" in page.locator("#caption").inner_text()
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    nodes.nth(1).scroll_into_view_if_needed()
+    nodes.nth(1).hover(force=True)
+    expect(page.locator("#tree .hoverlayer")).to_contain_text("efused", timeout=10_000)
+    context.close()
+    assert_clean(log)
+
+
+def test_stop_keeps_what_was_said_and_the_chat_goes_on(page: Page) -> None:
+    ask(page, "Count from one to two hundred in words, one after another.", tokens=400)
+    expect(page.locator("#caption")).to_contain_text("Pass", timeout=PATIENCE)
+    page.click("#stop")
+    expect(page.locator("#notice")).to_contain_text("Stopped after", timeout=60_000)
+    said = page.locator("#chat .bot.message").last.inner_text()
+    assert said.strip()
+    ask(page, "Thank you.", tokens=8)
+    assert answered(page)
+    assert page.locator("#chat .bot.message").count() == 2
+    assert page.locator("#chat .bot.message").first.inner_text() == said
+    page.click("#clear")
+    expect(page.locator("#chat .message")).to_have_count(0)
+    expect(page.locator("#tree")).to_contain_text("Ask something", timeout=30_000)
+    ask(page, "Hello.", tokens=8)
+    assert answered(page) and page.locator("#chat .bot.message").count() == 1
+
+
+def test_bad_input_is_a_sentence(page: Page, tmp_path: Path) -> None:
+    page.click("#send")
+    expect(page.locator("#notice")).to_contain_text("Type a question first")
+    ask(page, "very long " * 20_000)
+    expect(page.locator("#notice")).to_contain_text("tokens", timeout=PATIENCE)
+    assert len(page.input_value("#prompt textarea")) > 100_000  # kept, so that it can be shortened
+    page.click("#clear")
+    broken = tmp_path / "broken.png"
+    broken.write_bytes(b"this is no picture at all")
+    page.set_input_files("#image input[type=file]", str(broken))
+    expect(page.locator("#image img").first).to_be_attached(timeout=30_000)
+    page.fill("#prompt textarea", "What is this?")
+    page.click("#send")
+    expect(page.locator("#notice")).to_contain_text("picture", timeout=PATIENCE)
+    expect(page.locator("#send")).to_be_enabled()
+
+
+def test_programs_see_one_endpoint_and_both_methods_agree(address: str, picture: Path) -> None:
+    client = Client(address, verbose=False)
+    endpoints = client.view_api(return_format="dict")["named_endpoints"]
+    assert set(endpoints) == {"/chat"}
+    assert [one["parameter_name"] for one in endpoints["/chat"]["parameters"]] == ["prompt", "image", "method", "max_new_tokens"]
+    said = {
+        method: client.predict("What colour is this?", handle_file(picture), method, 24, api_name="/chat")
+        for method in ("recap", "ar")
+    }
+    assert said["recap"] and said["recap"] == said["ar"]
+    job = client.submit("Write a sentence about rain.", None, "recap", 24, api_name="/chat")
+    final = job.result(timeout=PATIENCE / 1000)
+    parts = job.outputs()
+    assert final == parts[-1] and all(final.startswith(part.rstrip()) for part in parts) and len(parts) > 1
+    with pytest.raises(AppError, match="method must be one of"):
+        client.predict("Hello", None, "guessing", 8, api_name="/chat")
+    with pytest.raises(AppError, match="max_new_tokens"):
+        client.predict("Hello", None, "recap", 0, api_name="/chat")
+
+
+def test_two_at_once_take_turns(address: str) -> None:
+    said: dict[int, str] = {}
+
+    def run(number: int) -> None:
+        said[number] = Client(address, verbose=False).predict("Name three colours.", None, "recap", 24, api_name="/chat")
+
+    threads = [threading.Thread(target=run, args=(number,)) for number in range(2)]
+    [thread.start() for thread in threads]
+    [thread.join(PATIENCE / 1000) for thread in threads]
+    assert len(said) == 2 and said[0] == said[1] and said[0]
+
+
+def test_policy_and_help(address: str) -> None:
+    assert urllib.request.urlopen(address).headers["content-security-policy"] == POLICY
+    shown = subprocess.run([sys.executable, "app.py", "--help"], cwd=ROOT, capture_output=True, text=True, timeout=120)
+    assert shown.returncode == 0 and all(flag in shown.stdout for flag in ("--model", "--device", "--dtype", "GRADIO_SERVER_PORT"))
