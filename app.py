@@ -27,6 +27,7 @@ from studio.examples import examples
 from studio.policy import OnlyThisServer
 from studio.worker import Answer, Conversation, Worker
 from visual import summary, text, tree
+from visual.theme import COLOURS, palette
 
 HERE = Path(__file__).parent
 PLOTLY = Path(plotly.__file__).parent / "package_data" / "plotly.min.js"
@@ -51,8 +52,8 @@ def build(worker: Worker) -> gr.Blocks:
         with gr.Row(equal_height=False):
             with gr.Column(scale=5, min_width=330):
                 image = gr.Image(
-                    type="filepath", image_mode=None, sources=["upload", "clipboard"], label="Picture (drop, paste or browse)",
-                    height=190, elem_id="image", buttons=[],
+                    type="filepath", image_mode=None, sources=["upload", "clipboard"],
+                    label="Picture (drop, paste or browse)", height=190, elem_id="image", buttons=[],
                 )  # fmt: skip
                 # the engine opens pictures itself: it knows more kinds, and says in a sentence what is wrong with one
                 image.preprocess = lambda payload: payload.path if payload else None
@@ -63,29 +64,31 @@ def build(worker: Worker) -> gr.Blocks:
                         label="Or try one of these", samples_per_page=12, elem_id="examples",
                     )  # fmt: skip
                 chat = gr.Chatbot(
-                    elem_id="chat", height="max(230px, calc(100vh - 520px))", show_label=False, buttons=["copy"], latex_delimiters=[],
-                    feedback_options=None, placeholder="Choose a picture and ask about it, or just ask.",
+                    elem_id="chat", height="max(230px, calc(100vh - 520px))", show_label=False, buttons=["copy"],
+                    latex_delimiters=[], feedback_options=None,
+                    placeholder="Choose a picture and ask about it, or just ask.",
                 )  # fmt: skip
                 notice = gr.HTML(elem_id="notice", apply_default_css=False)
                 with gr.Row(equal_height=True, elem_id="ask"):
                     prompt = gr.Textbox(
-                        placeholder="Ask about the picture …", label="Question", show_label=False, container=False, lines=1,
-                        max_lines=5, scale=6, min_width=120, elem_id="prompt", autofocus=False,
+                        placeholder="Ask about the picture …", label="Question", show_label=False, container=False,
+                        lines=1, max_lines=5, scale=6, min_width=120, elem_id="prompt", autofocus=False,
                     )  # fmt: skip
                     send = gr.Button("Send", variant="primary", elem_id="send", scale=1, min_width=56)
                     stop = gr.Button("Stop", variant="stop", elem_id="stop", scale=1, min_width=56, interactive=False)
                     clear = gr.Button("Clear", elem_id="clear", scale=1, min_width=56)
                 with gr.Row():
                     method = gr.Dropdown(
-                        [(METHODS.get(name, name), name) for name in sorted(recap.METHODS, reverse=True)], value="recap",
-                        label="Decoding", elem_id="method", filterable=False, scale=1, min_width=150,
+                        [(METHODS.get(name, name), name) for name in sorted(recap.METHODS, reverse=True)],
+                        value="recap", label="Decoding", elem_id="method", filterable=False, scale=1, min_width=150,
                     )  # fmt: skip
                     limit = gr.Slider(8, 512, 200, step=8, label="Max tokens", elem_id="limit", scale=1, min_width=150)
             with gr.Column(scale=9, min_width=330):
                 numbers = gr.HTML(summary.numbers(None), elem_id="numbers", apply_default_css=False)
                 caption = gr.HTML(elem_id="caption", apply_default_css=False)
                 picture = gr.HTML(
-                    _empty(NO_TREE), elem_id="tree", js_on_load=(HERE / "visual" / "plot.js").read_text(encoding="utf-8"),
+                    _empty(NO_TREE), elem_id="tree",
+                    js_on_load=(HERE / "visual" / "plot.js").read_text(encoding="utf-8"),
                     head=f'<script src="gradio_api/file={PLOTLY.as_posix()}"></script>', apply_default_css=False,
                     html_template='<div class="frame" role="img" aria-label="Draft tree of the last pass" tabindex="0">'
                     '<div class="plot"></div></div><button type="button" class="toggle" hidden></button>',
@@ -132,12 +135,13 @@ def build(worker: Worker) -> gr.Blocks:
                     yield update
             finally:  # the visitor closed the page, or the answer has ended
                 answer.stop()
-            end: dict[Any, Any] = {send: gr.update(interactive=True), stop: gr.update(interactive=False), status: _status(worker)}
+            end: dict[Any, Any] = {send: gr.update(interactive=True), stop: gr.update(interactive=False)}
+            end[status] = _status(worker)
             if answer.state == "failed" and not answer.text:
                 del mine.messages[before:]
                 end |= {prompt: question, picture: _empty(NO_TREE), caption: ""}
             else:
-                mine.picture = path if answer.trace else mine.picture
+                mine.picture = path if answer.trace and answer.trace.token_ids else mine.picture
                 end |= _show(answer)
             yield {**end, chat: _say(mine, worker, answer), notice: _ending(answer)}
 
@@ -155,8 +159,8 @@ def build(worker: Worker) -> gr.Blocks:
             if mine is not None:
                 mine.clear()
             return {
-                chat: [], notice: "", caption: "", picture: _empty(NO_TREE), numbers: summary.numbers(None), image: None,
-                prompt: "", send: gr.update(interactive=True), stop: gr.update(interactive=False),
+                chat: [], notice: "", caption: "", picture: _empty(NO_TREE), numbers: summary.numbers(None),
+                image: None, prompt: "", send: gr.update(interactive=True), stop: gr.update(interactive=False),
             }  # fmt: skip
 
         def answer_for_programs(prompt: str, image: str | None, method: str, max_new_tokens: int) -> Iterator[str]:
@@ -165,7 +169,8 @@ def build(worker: Worker) -> gr.Blocks:
             prompt: the question; image: a picture, or null for none; method: how to decode; max_new_tokens: 1 or more.
             """
             if method not in recap.METHODS:
-                raise gr.Error(f"method must be one of {', '.join(recap.METHODS)}, got {method!r}", print_exception=False)
+                wanted = ", ".join(recap.METHODS)
+                raise gr.Error(f"method must be one of {wanted}, got {method!r}", print_exception=False)
             answer = worker.ask(Answer(Conversation(), prompt, image, method, int(max_new_tokens)))
             try:
                 shown = None
@@ -188,8 +193,8 @@ def build(worker: Worker) -> gr.Blocks:
         clear.click(begin_again, conversation, [*asking[:5], picture, caption, numbers, image], queue=False, **hidden)
         if samples:
             shown.click(lambda number: samples[number], shown, [image, prompt], **hidden)
-        given = [gr.Textbox(visible=False), gr.Image(type="filepath", visible=False), gr.Textbox("recap", visible=False),
-                 gr.Number(200, precision=0, visible=False)]  # fmt: skip
+        given = [gr.Textbox(visible=False), gr.Image(type="filepath", visible=False), 
+                 gr.Textbox("recap", visible=False), gr.Number(200, precision=0, visible=False)]  # fmt: skip
         given[1].preprocess = image.preprocess
         gr.Button(visible=False).click(
             answer_for_programs, given, gr.Textbox(visible=False), api_name="chat", concurrency_limit=None,
@@ -245,14 +250,23 @@ def _waiting(worker: Worker, answer: Answer) -> str:
 
 def theme() -> gr.themes.Base:
     """System fonts only: gradio's own themes fetch theirs."""
-    return gr.themes.Base(
+    plain = gr.themes.Base(
         primary_hue="blue", neutral_hue="slate", radius_size="lg", text_size="md",
         font=[Font(name) for name in ("system-ui", "-apple-system", "Segoe UI", "Roboto", "Noto Sans", "sans-serif")],
         font_mono=[Font(name) for name in ("ui-monospace", "Consolas", "DejaVu Sans Mono", "monospace")],
-    ).set(layout_gap="10px", body_background_fill_dark="#0f1318", background_fill_primary_dark="#151a21",
-          body_text_color_subdued="#616b78", body_text_color_subdued_dark="#9aa6b4",
-          button_primary_background_fill="#0072B2", button_primary_background_fill_hover="#005d91",
-          button_primary_background_fill_dark="#0072B2", button_primary_background_fill_hover_dark="#1484c4")  # fmt: skip
+    )  # fmt: skip
+    light, dark = palette("light"), palette("dark")
+    return plain.set(
+        layout_gap="10px",
+        body_background_fill_dark="#0f1318",
+        background_fill_primary_dark=dark.background,
+        body_text_color_subdued=light.muted,
+        body_text_color_subdued_dark=dark.muted,
+        button_primary_background_fill=COLOURS["G"],
+        button_primary_background_fill_hover="#005d91",
+        button_primary_background_fill_dark=COLOURS["G"],
+        button_primary_background_fill_hover_dark="#1484c4",
+    )
 
 
 def main() -> None:
@@ -261,15 +275,15 @@ def main() -> None:
         "(127.0.0.1, and 7860 or the next free port)."
     )
     parser.add_argument("--model", default=os.environ.get("MODEL", "builtin"),
-                        help='"builtin", a folder, or a hub id (default: MODEL from the environment, else builtin)')  # fmt: skip
+                        help='"builtin", a folder, or a hub id (default: $MODEL, else builtin)')  # fmt: skip
     parser.add_argument("--device", help='"cpu", "cuda", ... (default: CUDA where there is one)')
-    parser.add_argument("--dtype", default="auto", help="auto, bfloat16, float16 or float32")
+    parser.add_argument("--dtype", default="auto", choices=("auto", "bfloat16", "float16", "float32"))
     given = parser.parse_args()
     worker = Worker(lambda: recap.load_target(given.model, device=given.device, dtype=given.dtype))
     worker.start()
     build(worker).queue(default_concurrency_limit=None).launch(
-        theme=theme(), css_paths=HERE / "visual" / "page.css", footer_links=[], run_history=False, enable_monitoring=False,
-        ssr_mode=False, pwa=False, mcp_server=False, share=False, max_file_size="64mb",
+        theme=theme(), css_paths=HERE / "visual" / "page.css", footer_links=[], run_history=False,
+        enable_monitoring=False, ssr_mode=False, pwa=False, mcp_server=False, share=False, max_file_size="64mb",
         app_kwargs={"middleware": [Middleware(OnlyThisServer)]},
     )  # fmt: skip
 

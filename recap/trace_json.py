@@ -29,7 +29,7 @@ class TraceError(ValueError):
 
 
 def dump(trace: Trace) -> str:
-    """One compact line of JSON, ASCII only. Raises TraceError for a trace that holds NaN or what JSON has no word for."""
+    """One compact line of JSON, ASCII only. Raises TraceError for NaN and for what JSON has no word for."""
     table = trace.table
     document = {
         **_plain(trace, skip=("table", "steps", "comparison")),
@@ -180,11 +180,12 @@ def _object(**schema: Check) -> Check:
     def check(value: Any, where: str) -> dict[str, Any]:
         if type(value) is not dict:
             raise _wrong(where, "an object", value)
-        missing, unknown = [name for name in schema if name not in value], [name for name in value if name not in schema]
+        missing = [name for name in schema if name not in value]
+        unknown = [name for name in value if name not in schema]
         if missing:
             raise TraceError(f"this trace is damaged: {where} lacks {', '.join(missing)}")
         if unknown:
-            raise TraceError(f"this is not a trace of version {VERSION}: {where} has an unknown field {unknown[0][:40]!r}")
+            raise TraceError(f"this is no trace of version {VERSION}: {where} has an unknown field {unknown[0][:40]!r}")
         prefix = "" if where == "trace" else f"{where}."
         return {name: inner(value[name], prefix + name) for name, inner in schema.items()}
 

@@ -10,7 +10,7 @@ QUESTION = "What is in this picture?"
 
 
 def examples(folder: Path) -> list[tuple[str, str]]:
-    """(path, question) of every picture in a folder. `examples.json` there, {"file name": "question"}, gives questions."""
+    """(path, question) of every picture in a folder; `examples.json`, {"file name": "question"}, gives questions."""
     questions = {}
     if (folder / "examples.json").is_file():
         questions = json.loads((folder / "examples.json").read_text(encoding="utf-8"))

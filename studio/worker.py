@@ -55,7 +55,9 @@ class Conversation:
 class Answer:
     """A question on its way. The worker fills it in; the page reads it whenever it likes."""
 
-    def __init__(self, conversation: Conversation, prompt: str, picture: str | None, method: str, max_new_tokens: int) -> None:
+    def __init__(
+        self, conversation: Conversation, prompt: str, picture: str | None, method: str, max_new_tokens: int
+    ) -> None:
         self.conversation = conversation
         self.prompt, self.picture, self.method, self.max_new_tokens = prompt, picture, method, max_new_tokens
         self.state = "waiting"
@@ -109,7 +111,7 @@ class Answer:
         pictures = [self.picture] if self.picture else []
         session = self.conversation.session(target)
         with recap.stream(
-            target, self.prompt, images=pictures, method=self.method, max_new_tokens=self.max_new_tokens, session=session
+            target, self.prompt, pictures, method=self.method, max_new_tokens=self.max_new_tokens, session=session
         ) as stream:
             self.trace = stream.trace
             if not self.stopped:
@@ -193,4 +195,6 @@ class Worker:
 
 def _sentence(error: BaseException) -> str:
     text = str(error).strip() or type(error).__name__
-    return text[0].upper() + text[1:] + ("" if text[-1] in ".!?…" else ".")
+    if text.split()[0].isalpha():  # not the name of an argument
+        text = text[0].upper() + text[1:]
+    return text if text[-1] in ".!?…" else text + "."

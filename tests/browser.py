@@ -12,7 +12,8 @@ from urllib.parse import urlsplit
 
 from playwright.sync_api import Browser, Page, sync_playwright
 
-FLAGS = ("--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--disable-sync")
+FLAGS = ("--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update",
+         "--disable-sync")  # fmt: skip
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 LOCAL = ("127.0.0.1", "localhost", "::1", "")
 
@@ -27,7 +28,7 @@ def executable() -> str:
         if found is None:
             raise RuntimeError(f"apt-get could not install chromium: {done.stderr.strip()[-300:]}")
     if found is None:
-        raise RuntimeError("the browser tests need Chromium: install it (Debian: apt-get install chromium) or set CHROMIUM")
+        raise RuntimeError("browser tests need Chromium: install it (Debian: apt-get install chromium) or set CHROMIUM")
     return found
 
 
@@ -62,7 +63,8 @@ def watch(page: Page) -> Log:
 
     page.on("request", lambda it: request(it.url))
     page.on("websocket", lambda it: request(it.url))
-    page.on("console", lambda it: log.console.append(f"{it.type}: {it.text}") if it.type in ("error", "warning") else None)
+    said = log.console.append
+    page.on("console", lambda it: said(f"{it.type}: {it.text}") if it.type in ("error", "warning") else None)
     page.on("pageerror", lambda it: log.console.append(f"exception: {it}"))
     page.on("response", lambda it: log.console.append(f"{it.status}: {it.url}") if it.status >= 400 else None)
     return log

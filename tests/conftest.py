@@ -35,7 +35,7 @@ def no_network() -> Any:
 @pytest.fixture(autouse=True)
 def one_thread(request: pytest.FixtureRequest) -> Any:
     """Tiny models run on one thread: sharing matrices this small takes longer than multiplying them."""
-    if not {"target", "reference"} & set(request.fixturenames):
+    if not {"target", "reference", "tiny_folder"} & set(request.fixturenames):
         yield
         return
     import torch

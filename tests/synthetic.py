@@ -10,8 +10,9 @@ import numpy as np
 from recap.trace import Comparison, Row, RowTable, Step, Trace
 
 WORDS = (
-    " the", " a", " red", " chair", " hat", " cat", " sits", " on", " table", " next", " to", " window", " and", " with",
-    " small", " wooden", " black", ",", ".", "\n", "\n\n", "\t", " ", "The", "It", " photograph", " extraordinarily",
+    " the", " a", " red", " chair", " hat", " cat", " sits", " on", " table", " next", " to", " window", " and",
+    " with", " small", " wooden", " black", ",", ".", "\n", "\n\n", "\t", " ", "The", "It", " photograph",
+    " extraordinarily",
     " internationalisation", "ing", "s", "**", "- ", "1", " é", " 猫", " 🙂", "<b>", " &amp;", "</script>", "%{x}", "",
 )  # fmt: skip
 
@@ -30,7 +31,8 @@ def add(table: RowTable, row: Row) -> int:
 
 
 def step(
-    rng: random.Random, table: RowTable, index: int = 0, nodes: int = 24, suffix: int = 3, luck: float = 0.7, depth: int = 10
+    rng: random.Random, table: RowTable, index: int = 0, nodes: int = 24, suffix: int = 3, luck: float = 0.7,
+    depth: int = 10,
 ) -> Step:
     """One pass over `nodes` memory nodes and up to `suffix` suffix nodes; `luck` is how often the target agrees."""
     tokens, parents, depths, scores, origins = [rng.randrange(len(WORDS))], [-1], [0], [1.0], ["root"]

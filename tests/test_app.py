@@ -123,14 +123,16 @@ def test_page_opens_while_the_model_loads_and_a_question_waits(page: Page) -> No
 
 @pytest.mark.parametrize("width, height", [(1280, 800), (390, 844)])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_picture_question_tree(browser: Browser, address: str, picture: Path, width: int, height: int, scheme: str) -> None:
+def test_picture_question_tree(
+    browser: Browser, address: str, picture: Path, width: int, height: int, scheme: str
+) -> None:
     context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=scheme)
     page = context.new_page()
     log = watch(page)
     page.goto(address)
     expect(page.locator("#send")).to_be_visible(timeout=60_000)
     question = "What colour is **this**? <image> <b>Be brief.</b>"
-    ask(page, question, picture, tokens=16)
+    ask(page, question, picture, tokens=8)
     said = answered(page)
     expect(page.locator("#chat .user.message").last).to_contain_text(question)
     assert said and "stopped" not in said
@@ -164,6 +166,12 @@ def test_stop_keeps_what_was_said_and_the_chat_goes_on(page: Page) -> None:
     assert answered(page) and page.locator("#chat .bot.message").count() == 1
 
 
+def test_an_example_fills_in_its_picture_and_question(page: Page) -> None:
+    page.locator("#examples button").first.click()
+    expect(page.locator("#image img").first).to_be_visible(timeout=30_000)
+    expect(page.locator("#prompt textarea")).not_to_have_value("")
+
+
 def test_bad_input_is_a_sentence(page: Page, tmp_path: Path) -> None:
     page.click("#send")
     expect(page.locator("#notice")).to_contain_text("Type a question first")
@@ -183,11 +191,12 @@ def test_bad_input_is_a_sentence(page: Page, tmp_path: Path) -> None:
 
 def test_programs_see_one_endpoint_and_both_methods_agree(address: str, picture: Path) -> None:
     client = Client(address, verbose=False)
-    endpoints = client.view_api(return_format="dict")["named_endpoints"]
+    endpoints = client.view_api(print_info=False, return_format="dict")["named_endpoints"]
     assert set(endpoints) == {"/chat"}
-    assert [one["parameter_name"] for one in endpoints["/chat"]["parameters"]] == ["prompt", "image", "method", "max_new_tokens"]
+    names = [one["parameter_name"] for one in endpoints["/chat"]["parameters"]]
+    assert names == ["prompt", "image", "method", "max_new_tokens"]
     said = {
-        method: client.predict("What colour is this?", handle_file(picture), method, 24, api_name="/chat")
+        method: client.predict("What colour is this?", handle_file(picture), method, 16, api_name="/chat")
         for method in ("recap", "ar")
     }
     assert said["recap"] and said["recap"] == said["ar"]
@@ -205,7 +214,8 @@ def test_two_at_once_take_turns(address: str) -> None:
     said: dict[int, str] = {}
 
     def run(number: int) -> None:
-        said[number] = Client(address, verbose=False).predict("Name three colours.", None, "recap", 24, api_name="/chat")
+        client = Client(address, verbose=False)
+        said[number] = client.predict("Name three colours.", None, "recap", 24, api_name="/chat")
 
     threads = [threading.Thread(target=run, args=(number,)) for number in range(2)]
     [thread.start() for thread in threads]
@@ -216,4 +226,6 @@ def test_two_at_once_take_turns(address: str) -> None:
 def test_policy_and_help(address: str) -> None:
     assert urllib.request.urlopen(address).headers["content-security-policy"] == POLICY
     shown = subprocess.run([sys.executable, "app.py", "--help"], cwd=ROOT, capture_output=True, text=True, timeout=120)
-    assert shown.returncode == 0 and all(flag in shown.stdout for flag in ("--model", "--device", "--dtype", "GRADIO_SERVER_PORT"))
+    assert shown.returncode == 0
+    for flag in ("--model", "--device", "--dtype", "GRADIO_SERVER_PORT"):
+        assert flag in shown.stdout

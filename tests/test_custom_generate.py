@@ -26,11 +26,14 @@ def inputs_of(side: Reference, count: int = 1) -> dict[str, torch.Tensor]:
     return side.inputs(chat(QUESTION, [tiny.picture(seed + 1, 90 - 20 * seed) for seed in range(count)]))
 
 
-def both(side: Reference, inputs: dict[str, Any], custom: Any = recap.custom_generate, **settings: Any) -> tuple[Any, Any]:
-    """transformers' own output and ours. `settings` are made anew for each when they are given as a function."""
-    fresh = {name: value for name, value in settings.items()}
-    plain, ours = ({name: value() if callable(value) and name in ("logits_processor", "stopping_criteria") else value
-                    for name, value in fresh.items()} for _ in range(2))
+def both(
+    side: Reference, inputs: dict[str, Any], custom: Any = recap.custom_generate, **settings: Any
+) -> tuple[Any, Any]:
+    """transformers' own output and ours. Processors and criteria are given as a function, and made anew for each."""
+    made = ("logits_processor", "stopping_criteria")
+    plain, ours = (
+        {name: value() if name in made else value for name, value in settings.items()} for _ in range(2)
+    )
     return side.model.generate(**inputs, **plain), side.model.generate(**inputs, custom_generate=custom, **ours)
 
 
@@ -144,7 +147,9 @@ def test_end_token_list(reference):
     inputs = inputs_of(side)
     answer = side.answer(inputs, 40)
     for end in dict.fromkeys(answer):
-        plain, ours = both(side, inputs, do_sample=False, max_new_tokens=40, repetition_penalty=1.0, eos_token_id=[519, end])
+        plain, ours = both(
+            side, inputs, do_sample=False, max_new_tokens=40, repetition_penalty=1.0, eos_token_id=[519, end]
+        )
         assert ours.tolist() == plain.tolist() and int(ours[0, -1]) == end
 
 
@@ -203,7 +208,10 @@ def test_sampling_draws_what_generate_draws(reference):
             outputs = []
             for custom in (None, recap.custom_generate):
                 torch.manual_seed(seed)
-                outputs.append(side.model.generate(**inputs, do_sample=True, max_new_tokens=30, custom_generate=custom, **warp).tolist())
+                out = side.model.generate(
+                    **inputs, do_sample=True, max_new_tokens=30, custom_generate=custom, **warp
+                )
+                outputs.append(out.tolist())
             assert outputs[0] == outputs[1]
             answers.add(tuple(outputs[0][0]))
     assert len(answers) > 12
@@ -215,8 +223,9 @@ def test_drafter_and_config_are_steered_with_partial(reference):
     inputs = inputs_of(side)
     counts = []
     drafter = recap.Drafter(recap.RecapConfig())
-    for custom in (*[functools.partial(recap.custom_generate, drafter=drafter)] * 2, recap.custom_generate, recap.custom_generate,
-                   functools.partial(recap.custom_generate, config=recap.RecapConfig(max_nodes=1, suffix_tokens=0))):
+    warm = functools.partial(recap.custom_generate, drafter=drafter)
+    narrow = functools.partial(recap.custom_generate, config=recap.RecapConfig(max_nodes=1, suffix_tokens=0))
+    for custom in (warm, warm, recap.custom_generate, recap.custom_generate, narrow):
         with passes(side.model) as counted:
             plain, ours = both(side, inputs, custom, do_sample=False, max_new_tokens=LENGTH)
         assert ours.tolist() == plain.tolist()
@@ -231,7 +240,9 @@ def test_passed_by_keyword_to_generate(reference):
     side = reference("llava")
     inputs = inputs_of(side)
     drafter = recap.Drafter(recap.RecapConfig())
-    ours = side.model.generate(**inputs, do_sample=False, max_new_tokens=20, custom_generate=recap.custom_generate, drafter=drafter)
+    ours = side.model.generate(
+        **inputs, do_sample=False, max_new_tokens=20, custom_generate=recap.custom_generate, drafter=drafter
+    )
     assert ours.tolist() == side.model.generate(**inputs, do_sample=False, max_new_tokens=20).tolist()
     assert drafter.stats()["U"] > 0
 
@@ -248,9 +259,10 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
 @pytest.mark.parametrize("name", REFUSED)
 def test_refused_by_name(reference, name):
     side = reference("llava")
-    settings, word = REFUSED[name]
+    changes, word = REFUSED[name]
+    settings = {"do_sample": False, "max_new_tokens": 5, **changes}
     with pytest.raises(ValueError, match=f"(?i){word}"):
-        side.model.generate(**inputs_of(side), max_new_tokens=5, custom_generate=recap.custom_generate, **{"do_sample": False, **settings})
+        side.model.generate(**inputs_of(side), custom_generate=recap.custom_generate, **settings)
 
 
 def test_batches_and_padding_are_refused(reference):
@@ -271,7 +283,8 @@ def test_a_filled_cache_is_refused(reference):
     out = side.model.generate(**inputs, do_sample=False, max_new_tokens=5, return_dict_in_generate=True)
     with pytest.raises(ValueError, match="cache"):
         side.model.generate(
-            input_ids=out.sequences, cache=out.cache, do_sample=False, max_new_tokens=5, custom_generate=recap.custom_generate
+            input_ids=out.sequences, cache=out.cache, do_sample=False, max_new_tokens=5,
+            custom_generate=recap.custom_generate,
         )
 
 

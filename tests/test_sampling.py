@@ -24,7 +24,9 @@ def test_equals_ar_with_the_same_seed(target, family, temperature):
     answers, accepted = [], []
     for seed in range(4):
         ours, theirs = (
-            recap.generate(loaded, QUESTION, [PICTURE], method=method, temperature=temperature, seed=seed, max_new_tokens=40)
+            recap.generate(
+                loaded, QUESTION, [PICTURE], method=method, temperature=temperature, seed=seed, max_new_tokens=40
+            )
             for method in ("recap", "ar")
         )
         assert ours.token_ids == theirs.token_ids and ours.finish_reason == theirs.finish_reason
@@ -40,7 +42,8 @@ def test_settings_do_not_change_a_seed(target):
     loaded = target("llava")
     settings = dict(temperature=0.7, seed=11, max_new_tokens=50)
     expected = recap.generate(loaded, QUESTION, [PICTURE], method="ar", **settings).token_ids
-    for changes in ({"max_nodes": 0, "suffix_tokens": 0}, {"max_nodes": 1}, {"max_nodes": 127}, {"width": 1}, {"suffix": False}):
+    nothing = {"max_nodes": 0, "suffix_tokens": 0}
+    for changes in (nothing, {"max_nodes": 1}, {"max_nodes": 127}, {"width": 1}, {"suffix": False}):
         config = recap.RecapConfig().replace(**changes)
         assert recap.generate(loaded, QUESTION, [PICTURE], config=config, **settings).token_ids == expected
 
@@ -78,17 +81,19 @@ def _next(side, sequences: torch.Tensor, temperature: float) -> torch.Tensor:
 
 
 def _exact(side, prompt: torch.Tensor, temperature: float, length: int) -> dict[tuple[int, ...], float]:
-    """Probabilities of the first `length` tokens; what is too rare to count is left out. An end token ends a sequence."""
+    """Probabilities of the first `length` tokens, the very rare left out. An end token ends a sequence."""
     ends = {side.model.generation_config.eos_token_id}
     known: dict[tuple[int, ...], float] = {(): 1.0}
     for _ in range(length):
-        open_, known_ = [key for key in known if not key or key[-1] not in ends], {}
-        known_.update({key: p for key, p in known.items() if key and key[-1] in ends})
-        sequences = torch.cat([prompt.expand(len(open_), -1), torch.tensor(open_, dtype=torch.long).reshape(len(open_), -1)], 1)
-        for key, row in zip(open_, _next(side, sequences, temperature)):
+        ended = {key: p for key, p in known.items() if key and key[-1] in ends}
+        running = [key for key in known if key not in ended]
+        tails = torch.tensor(running, dtype=torch.long).reshape(len(running), -1)
+        sequences = torch.cat([prompt.expand(len(running), -1), tails], dim=1)
+        longer = dict(ended)
+        for key, row in zip(running, _next(side, sequences, temperature)):
             for token in torch.nonzero(row * known[key] > 1e-4).flatten().tolist():
-                known_[(*key, token)] = known[key] * float(row[token])
-        known = known_
+                longer[(*key, token)] = known[key] * float(row[token])
+        known = longer
     return known
 
 
@@ -101,7 +106,7 @@ def _chi_square(counts: Counter, exact: dict, draws: int) -> tuple[float, int]:
 
 
 def _limit(freedom: int) -> float:
-    """Five standard deviations above the mean of chi square: passed by chance in far less than one of a thousand runs."""
+    """Five standard deviations above the mean of chi square: exceeded by chance in far less than 0.1 % of runs."""
     return freedom + 5 * (2 * freedom) ** 0.5 + 5
 
 
@@ -118,7 +123,9 @@ def test_distribution_is_the_targets(target, reference):
     triples: Counter = Counter()
     accepted = 0
     for seed in range(draws):
-        answer = recap.generate(loaded, messages, session=session, temperature=temperature, seed=seed, max_new_tokens=3)
+        answer = recap.generate(
+            loaded, messages, session=session, temperature=temperature, seed=seed, max_new_tokens=3
+        )
         triples[tuple(answer.token_ids)] += 1
         accepted += sum(len(step.accepted_nodes) for step in answer.trace.steps)
     assert accepted > draws / 3, "drafts must take part in what is tested"

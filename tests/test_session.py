@@ -59,6 +59,38 @@ def test_every_turn_equals_transformers(target, reference, family, method):
     assert method == "ar" or max(accepted) > 1.2
 
 
+@pytest.mark.parametrize("family", ["qwen2_5_vl", "llava_next", "smolvlm"])
+def test_turns_that_end_by_themselves(tiny_folder, tmp_path, family):
+    """After an end token the template ends the turn itself: the end token is in the answer, not in the history."""
+    from .tiny_reference import Reference
+
+    usual = Reference(tiny_folder(family)).model.generation_config.eos_token_id
+    folder = tiny.with_end_tokens(tiny_folder(family), tmp_path / "ends", [usual, *range(0, 500, 5)])
+    loaded, side = recap.load_target(folder, device="cpu", dtype="float32"), Reference(folder)
+    session = recap.Session(loaded)
+    shown: list = []
+    stopped = 0
+    for answer, (_, pictures) in zip(talk(loaded, session, TURNS), TURNS):
+        shown += pictures
+        assert answer.token_ids == side.answer(side.inputs_of_ids(answer.prompt_ids, shown), LENGTH)
+        stopped += answer.finish_reason == "stop"
+        assert (answer.finish_reason == "stop") == (answer.token_ids[-1] in loaded.end_ids)
+    assert stopped >= 3
+
+
+@pytest.mark.parametrize("family", ["qwen2_5_vl", "llava"])
+def test_methods_may_take_turns(target, reference, family):
+    """One conversation, AR and RECAP in turn, on one cache."""
+    loaded, side = target(family), reference(family)
+    session = recap.Session(loaded)
+    shown: list = []
+    for (text, pictures), method in zip(TURNS, ("ar", "recap", "ar", "recap", "recap")):
+        shown += pictures
+        answer = recap.generate(loaded, text, pictures, session=session, method=method, max_new_tokens=LENGTH)
+        assert answer.trace.method == method
+        assert answer.token_ids == side.answer(side.inputs_of_ids(answer.prompt_ids, shown), LENGTH)
+
+
 @every_family
 def test_recap_and_ar_hold_the_same_conversation(target, family):
     loaded = target(family)
@@ -72,7 +104,10 @@ def test_recap_and_ar_hold_the_same_conversation(target, family):
 def test_sessions_on_one_target_do_not_meet(target):
     """Turn by turn, two conversations with different pictures: each goes on as if it were alone (rope deltas too)."""
     loaded = target("qwen2_5_vl")
-    other = [("Describe it.", [SECOND, FIRST]), ("Where is the man?", []), ("Is it raining?", []), ("Who?", [FIRST]), ("When?", [])]
+    other = [
+        ("Describe it.", [SECOND, FIRST]), ("Where is the man?", []), ("Is it raining?", []), ("Who?", [FIRST]),
+        ("When?", []),
+    ]
     alone = [[answer.token_ids for answer in talk(loaded, recap.Session(loaded), turns)] for turns in (TURNS, other)]
     sessions = [recap.Session(loaded), recap.Session(loaded)]
     together = zip(*(talk(loaded, session, turns) for session, turns in zip(sessions, (TURNS, other))))
@@ -178,7 +213,9 @@ def test_a_refused_turn_changes_nothing(target, family):
         recap.generate(loaded, "the cat " * 900, session=disturbed)
     with pytest.raises(ValueError):
         recap.generate(loaded, "What?", [b"no picture"], session=disturbed)
-    answers = [recap.generate(loaded, *TURNS[2], session=session, max_new_tokens=LENGTH) for session in (spared, disturbed)]
+    answers = [
+        recap.generate(loaded, *TURNS[2], session=session, max_new_tokens=LENGTH) for session in (spared, disturbed)
+    ]
     assert answers[0].prompt_ids.tolist() == answers[1].prompt_ids.tolist()
     assert answers[0].token_ids == answers[1].token_ids
     assert answers[0].trace.cached_tokens == answers[1].trace.cached_tokens

@@ -17,8 +17,8 @@ from recap.trace_json import TraceError, dump, load
 from .synthetic import trace as make_trace
 
 # A lone surrogate is odd but possible; a pair of them is one character in JSON, so each text holds one at most.
-ODD_TEXT = st.one_of(st.text(), st.sampled_from(["\ud800", "é\u202e\u0000\r\n", "🙂" * 3, "</script>", "\ufeff", '"\\']))
-FINITE = st.floats(0, allow_nan=False, allow_infinity=False) | st.sampled_from([1e-300, 5e-324, 0.1 + 0.2, 1.7e308, 0.0])
+ODD_TEXT = st.text() | st.sampled_from(["\ud800", "é\u202e\u0000\r\n", "🙂" * 3, "</script>", "\ufeff", '"\\'])
+FINITE = st.floats(0, allow_infinity=False) | st.sampled_from([1e-300, 5e-324, 0.1 + 0.2, 1.7e308, 0.0])
 SHARE = st.floats(0, 1) | st.sampled_from([1e-300, 5e-324, 0.1 + 0.2])
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | ODD_TEXT,

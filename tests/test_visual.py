@@ -41,9 +41,10 @@ def test_layout_has_no_overlap_and_no_crossing(step: Step) -> None:
     assert len(set(spots)) == len(step) and places.rows[0] == 0 and min(places.rows) == 0
     assert max(places.rows) == places.height - 1 and nx.is_arborescence(layout.graph(step))
     # an edge takes up its own column gap between its parent's row and its own: two of one gap must be nested or apart
+    rows = places.rows
     for level in range(1, places.columns):
         spans = sorted(
-            {(places.rows[step.parents[n]], places.rows[n], step.parents[n]) for n in range(len(step)) if step.depths[n] == level}
+            {(rows[step.parents[n]], rows[n], step.parents[n]) for n, depth in enumerate(step.depths) if depth == level}
         )
         for (_, end, parent), (start, _, other) in zip(spans, spans[1:]):
             assert parent == other or end < start
@@ -52,7 +53,8 @@ def test_layout_has_no_overlap_and_no_crossing(step: Step) -> None:
 @settings(max_examples=30, deadline=None)
 @given(steps)
 def test_positions_depend_on_the_tree_alone(step: Step) -> None:
-    silent = Step(**{**vars(step), "accepted": [True] + [False] * (len(step) - 1), "choices": [-1] * len(step), "committed": []})
+    n = len(step)
+    silent = Step(**{**vars(step), "accepted": [True] + [False] * (n - 1), "choices": [-1] * n, "committed": []})
     assert layout.tidy(step) == layout.tidy(silent)
     one, other = tree.spec(step)["layout"], tree.spec(silent)["layout"]
     assert one["xaxis"] == other["xaxis"] and one["yaxis"] == other["yaxis"] and one["height"] == other["height"]
@@ -123,7 +125,8 @@ def test_no_text_becomes_markup() -> None:
     assert set(re.findall(r"<(/?\w+)", shown)) <= {"b", "/b", "br"} and "<b>x" not in shown
     page = summary.caption(step)
     assert "<b>" not in page and "<a" not in page and "&lt;b&gt;" in page
-    assert "<script" not in summary.status({"name": "<script>", "device": "<script>", "dtype": "x", "exact": True, "note": "<script>"})
+    about = dict.fromkeys(("name", "device", "dtype", "exact", "note"), "<script>")
+    assert "<script" not in summary.status(about, "<script>") + summary.status(None, error="<script>")
 
 
 def test_blanks_are_visible_and_long_tokens_are_cut_with_the_whole_on_hover() -> None:

@@ -8,6 +8,7 @@ and the picture, repeat themselves often enough for drafts to be accepted, and r
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -39,8 +40,9 @@ CHATML = (
     "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
 )
 VICUNA = (
-    "{% for message in messages %}{% if message['role'] == 'system' %}{{ message['content'][0]['text'] if message['content'] is not string"
-    " else message['content'] }}{% else %}{{ message['role'].upper() }}: "
+    "{% for message in messages %}{% if message['role'] == 'system' %}"
+    "{{ message['content'] if message['content'] is string else message['content'][0]['text'] }}{% else %}"
+    "{{ message['role'].upper() }}: "
     "{% if message['content'] is string %}{{ message['content'] }}{% else %}"
     "{% for part in message['content'] | selectattr('type', 'equalto', 'image') %}<image>\n{% endfor %}"
     "{% for part in message['content'] | selectattr('type', 'equalto', 'text') %}{{ part['text'] }}{% endfor %}"
@@ -231,3 +233,12 @@ def write(family: str, folder: Path, **options: Any) -> Path:
     """Write a tiny model of the family into `folder`, which is made, and return it."""
     folder.mkdir(parents=True, exist_ok=True)
     return FAMILIES[family](folder, **options)
+
+
+def with_end_tokens(folder: Path, copy: Path, ids: list[int]) -> Path:
+    """A copy of a model's folder whose answers end at any of these ids."""
+    shutil.rmtree(copy, ignore_errors=True)
+    shutil.copytree(folder, copy)
+    path = copy / "generation_config.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "eos_token_id": ids}))
+    return copy

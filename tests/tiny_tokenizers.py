@@ -54,7 +54,9 @@ def _metaspace(size: int) -> tuple[dict[str, int], list[tuple[str, str]]]:
     return model["vocab"], [tuple(pair) for pair in model["merges"]]
 
 
-def byte_level(end: str, pad: str, special: list[str], plain: tuple[str, ...] = (), size: int = 512, **named: str) -> Any:
+def byte_level(
+    end: str, pad: str, special: list[str], plain: tuple[str, ...] = (), size: int = 512, **named: str
+) -> Any:
     """Qwen's kind. `special` and `plain` are added tokens; `named` become attributes such as `image_token`."""
     vocab, merges = _byte_level(size)
     tokenizer = Qwen2Tokenizer(vocab=vocab, merges=merges, eos_token=end, pad_token=pad, unk_token=pad,

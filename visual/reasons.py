@@ -42,7 +42,7 @@ def why(step: Step, node: int) -> str:
 
 
 def said_instead(step: Step) -> str:
-    """What the target said where its choice was not proposed. Plain text, empty where an accepted token ended the answer."""
+    """What the target said that no candidate held. Plain text, empty where an accepted token ended the answer."""
     if step.bonus is None:
         return ""
     token, before = quote(step.table.text(step.bonus)), quote(step.text(end_of_path(step)))

@@ -26,7 +26,7 @@ def numbers(trace: Trace | None) -> str:
             f"{trace.tokens_per_second:.1f}" if timed else "–", "tokens per second",
             "Tokens / (reading the picture + reading the prompt + decoding).",
         ),
-        (str(passes) if trace else "–", "passes of the model", "The first token comes from reading the prompt, without a pass."),
+        (str(passes) if trace else "–", "passes of the model", "The first token comes from reading the prompt alone."),
     ]  # fmt: skip
     return '<dl class="numbers">' + "".join(
         f'<div title="{escape(title)}"><dd>{value}</dd><dt>{name}</dt></div>' for value, name, title in cells
@@ -67,8 +67,9 @@ def chip(token: str, source: str) -> str:
 def legend() -> str:
     """Letters, shapes and colours of the tree."""
     parts = [
-        f'<li title="{NAMES[name]}"><b class="dot {"square" if name == "suffix" else ""}" style="background:{COLOURS[name]};'
-        f'color:{letter_on(COLOURS[name])}">{name[0].upper()}</b>{"suffix path" if name == "suffix" else name}</li>'
+        f'<li title="{NAMES[name]}"><b class="dot {"square" if name == "suffix" else ""}" '
+        f'style="background:{COLOURS[name]};color:{letter_on(COLOURS[name])}">{name[0].upper()}</b>'
+        f"{'suffix path' if name == 'suffix' else name}</li>"
         for name in ("G", "C", "U", "suffix")
     ]
     parts.append(f'<li><b class="dot hollow" style="border-color:{COLOURS["bonus"]}"></b>the model\'s own</li>')
@@ -79,14 +80,14 @@ def legend() -> str:
 def status(description: dict[str, Any] | None, core: str = "", error: str = "", seconds: float = 0.0) -> str:
     """The model, where it runs and what drafts; or that it is loading, or why it could not be loaded."""
     if error:
-        return f'<p class="status bad" role="status"><b>No model.</b> {escape(error)} The next question tries again.</p>'
+        return f'<p class="status bad" role="status"><b>No model.</b> {escape(error)} The next question retries.</p>'
     if description is None:
         return (
             f'<p class="status busy" role="status"><i></i><b>Loading the model</b>, {seconds:.0f} s so far. '
             "You can ask already: the question waits. The first start ever takes longest.</p>"
         )
     name, device, dtype = (escape(str(description[key])) for key in ("name", "device", "dtype"))
-    exact = "same tokens as plain decoding, checked" if description["exact"] else "same tokens as plain decoding up to rounding"
+    exact = "same tokens as plain decoding" + (", checked" if description["exact"] else " up to rounding")
     drafting = {"c": "C core", "python": "Python twin (the C core is not built)"}.get(core, core)
     note = f'<span class="note">{escape(description["note"])}</span>' if description["note"] else ""
     return (

@@ -20,7 +20,7 @@ COLUMN = 70
 """Least width of a column, pixels: narrower pages scroll sideways."""
 TOP, BOTTOM, LEFT = 1.7, 1.6, 0.6
 """Room above the root's row, below the last row (rows) and left of the root (columns)."""
-ASIDE = 1.5
+ASIDE = 2.4
 """Room right of the deepest column for the model's own choice, columns."""
 SHAPES = {"root": "diamond", "suffix": "square", "G": "circle", "C": "circle", "U": "circle"}
 LETTERS = {"root": "", "suffix": "S", "G": "G", "C": "C", "U": "U"}
@@ -29,8 +29,11 @@ Spec = dict[str, Any]
 
 
 def figure(step: Step, theme: str = "light") -> go.Figure:
-    """The draft tree of a pass. `layout.meta` says which size suits it: `row` (pixels), `column`, `columns`, `rows`, and where
-    the accepted path ends (`focus`: column, row)."""
+    """The draft tree of a pass, one picture that fits any page.
+
+    `layout.meta` says which size suits it: `row` and `column` (pixels), `rows`, `columns`, and where the accepted path
+    ends (`focus`: column, row). Raises ValueError for a theme that is neither light nor dark.
+    """
     return _figure(spec(step, theme))
 
 

@@ -28,6 +28,7 @@ PAPER_MS |= {"index update": 0.027, "commit": 0.256}
 PAPER_FULL = {1_000: (0.67, 109), 10_000: (7.03, 141), 32_064: (23.36, 183), 152_064: (109.14, 386)}
 """Table 11: rows -> host MiB, lookup nanoseconds."""
 TARGET_MS, TARGET_MIB, TARGET_NS = 0.15, 12.0, 60.0
+"""At 63 nodes without commit, as the paper's comparable 1.395 ms; at 152,064 rows."""
 
 
 class MarkovText:
@@ -244,8 +245,9 @@ def print_passes(results: list[PassTimes]) -> None:
         print(f"{'rows found in ' + name:38}" + "".join(f"{result.found[name]:16.0%}" for result in results))
     for result in results:
         if result.max_nodes == 63:
-            print(f"63 nodes, {result.fusion}: {result.total_median:.4f} ms of {TARGET_MS} ms, "
-                  f"{_verdict(result.total_median, TARGET_MS)}")
+            comparable = sum(ms for phase, ms in result.phases.items() if phase != "commit")
+            print(f"63 nodes, {result.fusion}: {comparable:.4f} ms of {TARGET_MS} ms, {_verdict(comparable, TARGET_MS)}"
+                  f" (with commit {result.total_median:.4f})")
 
 
 def print_occupancies(results: list[Occupancy]) -> None:

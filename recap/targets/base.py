@@ -60,6 +60,9 @@ class Target:
         """Name, device, dtype, exact and note, for people to read."""
         return {"name": self.name, "device": self.device, "dtype": self.dtype, "exact": self.exact, "note": self.note}
 
+    def warm_up(self) -> None:
+        """Load now what would otherwise be loaded by the first question. Nothing for most models."""
+
     # pictures and prompts
 
     def open(self, source: Any) -> Opened:

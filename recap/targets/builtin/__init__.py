@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Sequence
 
 import torch
+from PIL import Image
 
 from ...chat import Message
 from ..base import Target
@@ -45,6 +46,10 @@ class BuiltinTarget(Target):
 
         return PromptTokenizer(self.tokenizer, render, holds_parts=False)
 
+    def warm_up(self) -> None:
+        """Load the front end's parts, some seconds, by looking at a blank picture."""
+        self.front_end.look(Image.new("RGB", (64, 64), "white"))
+
     def see(self, opened: Opened) -> Picture:
         """Let the front end look; this is the whole encoding of a picture, about a second."""
         evidence = self.front_end.look(opened.image)
@@ -53,7 +58,7 @@ class BuiltinTarget(Target):
         )
 
     def written(self, messages: list[Message], pictures: Sequence[Picture]) -> list[Message]:
-        return [
-            Message(message.role, tuple(part if isinstance(part, str) else pictures[part].evidence_text for part in message.parts))
-            for message in messages
-        ]
+        def read(part: str | int) -> str:
+            return part if isinstance(part, str) else pictures[part].evidence_text
+
+        return [Message(message.role, tuple(read(part) for part in message.parts)) for message in messages]
