@@ -23,6 +23,7 @@ from gradio.themes.utils.fonts import Font
 from starlette.middleware import Middleware
 
 import recap
+from recap.targets.loading import default_model
 from studio.examples import examples
 from studio.policy import OnlyThisServer
 from studio.worker import Answer, Conversation, Worker
@@ -64,7 +65,7 @@ def build(worker: Worker) -> gr.Blocks:
                         label="Or try one of these", samples_per_page=12, elem_id="examples",
                     )  # fmt: skip
                 chat = gr.Chatbot(
-                    elem_id="chat", height="max(230px, calc(100vh - 520px))", show_label=False, buttons=["copy"],
+                    elem_id="chat", height="max(230px, calc(100vh - 590px))", show_label=False, buttons=["copy"],
                     latex_delimiters=[], feedback_options=None,
                     placeholder="Choose a picture and ask about it, or just ask.",
                 )  # fmt: skip
@@ -117,9 +118,9 @@ def build(worker: Worker) -> gr.Blocks:
                 return
             fresh = path if path != mine.picture else None
             answer = worker.ask(Answer(mine, question, fresh, way, int(most)))
-            before = len(mine.messages)
-            mine.messages += [{"role": "user", "content": {"path": fresh}}] if fresh else []
-            mine.messages += [{"role": "user", "content": text.literal(question)}, {"role": "assistant", "content": ""}]
+            said, before = mine.messages, len(mine.messages)
+            said += [{"role": "user", "content": {"path": fresh}}] if fresh else []
+            said += [{"role": "user", "content": text.literal(question)}, {"role": "assistant", "content": ""}]
             yield {
                 chat: _say(mine, worker, answer), prompt: "", notice: "", send: gr.update(interactive=False),
                 stop: gr.update(interactive=True), conversation: mine, picture: _empty(NO_TREE), caption: "",
@@ -128,6 +129,8 @@ def build(worker: Worker) -> gr.Blocks:
             try:
                 drawn, at = None, 0.0
                 for _ in answer.follow(TEXT_EVERY):
+                    if mine.messages is not said:  # cleared meanwhile: this chat is no longer on the page
+                        return
                     update: dict[Any, Any] = {chat: _say(mine, worker, answer)}
                     if answer.step is not drawn and time.monotonic() - at >= TREE_EVERY:
                         drawn, at = answer.step, time.monotonic()
@@ -135,10 +138,12 @@ def build(worker: Worker) -> gr.Blocks:
                     yield update
             finally:  # the visitor closed the page, or the answer has ended
                 answer.stop()
+            if mine.messages is not said:
+                return
             end: dict[Any, Any] = {send: gr.update(interactive=True), stop: gr.update(interactive=False)}
             end[status] = _status(worker)
             if answer.state == "failed" and not answer.text:
-                del mine.messages[before:]
+                del said[before:]
                 end |= {prompt: question, picture: _empty(NO_TREE), caption: ""}
             else:
                 mine.picture = path if answer.trace and answer.trace.token_ids else mine.picture
@@ -149,9 +154,10 @@ def build(worker: Worker) -> gr.Blocks:
             trace, step = answer.trace, answer.step
             if step is None:
                 return {numbers: summary.numbers(trace)}
+            ended = trace.finish_reason == "stop" and step is trace.steps[-1]
             return {
                 picture: _figure(step) if len(step) > 1 or trace.method != "ar" else _empty(NO_PASS),
-                caption: summary.caption(step, len(trace.steps), ended=trace.finish_reason == "stop"),
+                caption: summary.caption(step, len(trace.steps), ended),
                 numbers: summary.numbers(trace),
             }
 
@@ -188,12 +194,14 @@ def build(worker: Worker) -> gr.Blocks:
         asking = [chat, notice, prompt, send, stop, conversation, picture, caption, numbers, status]
         page.load(arrive, None, [conversation, status], **hidden)
         page.unload(leave)
-        gr.on([send.click, prompt.submit], ask, [prompt, image, method, limit, conversation], asking, **hidden)
+        # "multiple": a question right after Clear must not be dropped because the cleared answer is still ending
+        gr.on([send.click, prompt.submit], ask, [prompt, image, method, limit, conversation], asking,
+              trigger_mode="multiple", **hidden)  # fmt: skip
         stop.click(lambda mine: mine and mine.stop(), conversation, None, queue=False, **hidden)
         clear.click(begin_again, conversation, [*asking[:5], picture, caption, numbers, image], queue=False, **hidden)
         if samples:
             shown.click(lambda number: samples[number], shown, [image, prompt], **hidden)
-        given = [gr.Textbox(visible=False), gr.Image(type="filepath", visible=False), 
+        given = [gr.Textbox(visible=False), gr.Image(type="filepath", visible=False),
                  gr.Textbox("recap", visible=False), gr.Number(200, precision=0, visible=False)]  # fmt: skip
         given[1].preprocess = image.preprocess
         gr.Button(visible=False).click(
@@ -274,12 +282,19 @@ def main() -> None:
         description="Open RECAP Studio in the browser. GRADIO_SERVER_NAME and GRADIO_SERVER_PORT set the address "
         "(127.0.0.1, and 7860 or the next free port)."
     )
-    parser.add_argument("--model", default=os.environ.get("MODEL", "builtin"),
-                        help='"builtin", a folder, or a hub id (default: $MODEL, else builtin)')  # fmt: skip
+    parser.add_argument("--model", default=os.environ.get("MODEL") or default_model(),
+                        help='"builtin", a folder, or a hub id (default: $MODEL, else what suits the device: %(default)s)',
+                        )  # fmt: skip
     parser.add_argument("--device", help='"cpu", "cuda", ... (default: CUDA where there is one)')
     parser.add_argument("--dtype", default="auto", choices=("auto", "bfloat16", "float16", "float32"))
     given = parser.parse_args()
-    worker = Worker(lambda: recap.load_target(given.model, device=given.device, dtype=given.dtype))
+
+    def load() -> Any:
+        target = recap.load_target(given.model, device=given.device, dtype=given.dtype)
+        target.warm_up()
+        return target
+
+    worker = Worker(load)
     worker.start()
     build(worker).queue(default_concurrency_limit=None).launch(
         theme=theme(), css_paths=HERE / "visual" / "page.css", footer_links=[], run_history=False,

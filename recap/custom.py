@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import weakref
-from typing import Any
+from contextlib import contextmanager
+from typing import Any, Iterator
 
 import numpy as np
 import torch
@@ -45,11 +46,21 @@ def custom_generate(
     one token at a time, so every one of them works, sampling and repetition penalties included. The model's own attention
     is used: equal to plain decoding in float32, while in half precision passes of different sizes may round differently.
     Raises ValueError, naming the option, for batches, beams, padded prompts, a cache that is filled already, and outputs
-    that tree passes do not have (attentions, hidden states). transformers hands no `streamer` to a callable.
+    that tree passes do not have (attentions, hidden states). transformers hands
+    neither `streamer` nor `tokenizer` to a callable: for stop strings pass stopping_criteria=[StopStringCriteria(...)].
     """
-    _check(model, input_ids, generation_config, model_kwargs)
-    if drafter is None:
-        drafter = Drafter(config)
+    _check(input_ids, generation_config, model_kwargs)
+    with _evaluating(model):
+        return _decode(
+            model, input_ids, logits_processor, stopping_criteria, generation_config,
+            Drafter(config) if drafter is None else drafter, config, model_kwargs,
+        )  # fmt: skip
+
+
+def _decode(
+    model: torch.nn.Module, input_ids: torch.Tensor, logits_processor: Any, stopping_criteria: Any,
+    generation_config: Any, drafter: Proposer, config: RecapConfig | None, model_kwargs: dict[str, Any],
+) -> torch.Tensor | GenerateDecoderOnlyOutput:
     runtime = _runtime(model)
     ids = input_ids[0].cpu().numpy()
     chooser = _Processed(input_ids, logits_processor, generation_config)
@@ -69,6 +80,18 @@ def custom_generate(
     return GenerateDecoderOnlyOutput(
         sequences=chooser.sequence, scores=chooser.scores, logits=chooser.raw, cache=decoding.cache
     )
+
+
+@contextmanager
+def _evaluating(model: torch.nn.Module) -> Iterator[None]:
+    """Eval mode for a while: the model is not ours."""
+    training = model.training
+    model.eval()
+    try:
+        yield
+    finally:
+        if training:
+            model.train()
 
 
 class _Processed:
@@ -121,7 +144,7 @@ class _Subject:
             if key in runtime.body_inputs - _OURS and value is not None
         }
         self._position_ids = model_kwargs.get("position_ids")
-        self.banned = placeholders(runtime.model.config)[1]
+        self.banned = placeholders(runtime.config)[1]
         self.predict = runtime.predict
         self.verify = runtime.verify
         self.text_of = str
@@ -152,7 +175,7 @@ def _scrap() -> Trace:
     return Trace("", "", "", False, "", "", {}, [], [], 0, 0, 0, 0.0, None, "", {})
 
 
-def _check(model: torch.nn.Module, input_ids: torch.Tensor, config: Any, model_kwargs: dict[str, Any]) -> None:
+def _check(input_ids: torch.Tensor, config: Any, model_kwargs: dict[str, Any]) -> None:
     if config.num_beams > 1:
         raise ValueError(f"num_beams={config.num_beams}: RECAP decodes greedily or by sampling; use num_beams=1")
     if input_ids.shape[0] != 1:

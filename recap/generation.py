@@ -119,12 +119,13 @@ class Stream(Iterator[Step]):
         trace.decode_seconds += seconds
         if len(trace.token_ids) != len(decoding.tokens):
             trace.token_ids = list(decoding.tokens)
-            text = decoding.target.decode(trace.token_ids)
-            # a character may still miss its last bytes; it is shown once they are there
-            trace.text = text if decoding.finish_reason else text.rstrip("\ufffd")
             self._session.commit(decoding.prompt, trace.token_ids)
+            # a character may still miss its last bytes; it is shown once they are there
+            target = decoding.target
+            trace.text = target.decode(target.settled(trace.token_ids)).rstrip("\ufffd")
         if decoding.finish_reason is not None:
             trace.finish_reason = decoding.finish_reason
+            trace.text = decoding.target.decode(trace.token_ids)
 
     def close(self) -> None:
         """Cancel, or do nothing when the answer has ended."""

@@ -154,7 +154,8 @@ class Trace:
     device: str
     dtype: str
     exact: bool
-    """Whether passes of every size were bit-identical to one-token passes (checked at load)."""
+    """Whether a draft cannot change the answer: in half precision, passes of every size were found bit-identical to
+    one-token passes when the model was loaded; float32 counts as exact."""
     backend: str
     """Drafting core: c | python | none."""
     method: str

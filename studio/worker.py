@@ -40,7 +40,7 @@ class Conversation:
     def clear(self) -> None:
         """Start a new chat, stopping the answer in the making."""
         self.stop()
-        self.messages, self.picture, self._fresh = [], None, True
+        self.messages, self.picture, self.answer, self._fresh = [], None, None, True
 
     def stop(self) -> None:
         if self.answer is not None:
@@ -74,8 +74,9 @@ class Answer:
 
     @property
     def step(self) -> Step | None:
-        """The latest pass."""
-        return self.trace.steps[-1] if self.trace and self.trace.steps else None
+        """The latest pass that had candidates; the latest of all where none had (the last token needs no draft)."""
+        steps = self.trace.steps if self.trace else []
+        return next((step for step in reversed(steps) if len(step) > 1), steps[-1] if steps else None)
 
     @property
     def stopped(self) -> bool:

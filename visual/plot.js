@@ -6,6 +6,7 @@ const plot = element.querySelector(".plot");
 const toggle = element.querySelector(".toggle");
 const WIDEST_COLUMN = 112;
 const LEAST_ROW = 10;
+const ABOVE = 30; // room above the root of a pressed tree, pixels
 let pressed = true;
 
 function draw() {
@@ -16,16 +17,18 @@ function draw() {
   const { row, column, columns, rows, focus } = layout.meta;
   const tall = rows * row > frame.clientHeight * 1.15;
   const pitch = { x: Math.min(Math.max(width / columns, column), WIDEST_COLUMN), y: row };
+  let top = layout.yaxis.range[1];
   if (tall && pressed) {
-    pitch.y = Math.max(frame.clientHeight / rows, LEAST_ROW);
+    pitch.y = Math.max((frame.clientHeight - ABOVE) / (rows + top), LEAST_ROW);
+    top = -ABOVE / pitch.y;
     press(data, pitch.y);
   }
   toggle.hidden = !tall;
   toggle.textContent = pressed ? "Read every token" : "See the whole tree";
   const [left] = layout.xaxis.range;
-  const top = layout.yaxis.range[1];
+  const bottom = layout.meta.rows + layout.yaxis.range[1];
   layout.width = Math.max(width, Math.round(columns * pitch.x));
-  layout.height = Math.max(frame.clientHeight, Math.floor(rows * pitch.y));
+  layout.height = Math.max(frame.clientHeight, Math.floor((bottom - top) * pitch.y));
   layout.xaxis.range = [left, left + layout.width / pitch.x];
   layout.yaxis.range = [top + layout.height / pitch.y, top];
   layout.autosize = false;

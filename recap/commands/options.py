@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import sys
 from dataclasses import fields
 from typing import Any
 
@@ -23,7 +24,12 @@ def load_model(options: argparse.Namespace) -> Any:
     from ..targets.loading import default_model, load_target
 
     name = options.model or default_model()
-    return load_target(name, device=options.device, dtype=options.dtype, threads=options.threads)
+    return load_target(name, options.device, options.dtype, threads=options.threads, progress=_tell)
+
+
+def _tell(text: str, fraction: float | None) -> None:
+    end = "\n" if fraction in (None, 1.0) else "\r"
+    print(text if fraction is None else f"{text} {fraction:4.0%}", end=end, file=sys.stderr, flush=True)
 
 
 def add_config(parser: argparse.ArgumentParser) -> None:

@@ -7,6 +7,7 @@ A family that differs overrides the one method in which it differs.
 from __future__ import annotations
 
 import inspect
+import re
 from typing import Any, Iterable, Sequence
 
 import numpy as np
@@ -19,6 +20,9 @@ from .cache import PackedCache
 from .prompt import Opened, Picture, Prompt, expand
 from .prompting import PromptTokenizer
 from .runtime import Runtime
+
+_BYTE = re.compile("<0x[0-9A-F]{2}>")
+"""How vocabularies with byte fallback name a single byte."""
 
 
 class Target:
@@ -36,7 +40,8 @@ class Target:
         self.device = str(self.runtime.device)
         self.dtype = str(self.runtime.dtype).removeprefix("torch.")
         self.exact = self.runtime.exact or self.runtime.dtype == torch.float32
-        """Whether the answer is the plain decoder's: checked bit for bit in half precision, float32 otherwise."""
+        """Whether a draft cannot change the answer. In half precision: passes of every size were bit-identical at load.
+        float32 counts as exact: there passes differ in the last bits only, which no test has seen flip a token."""
         self.end_ids = frozenset(_end_ids(model, self.tokenizer))
         self.placeholder, self.banned = placeholders(model.config)
         self.context_limit: int | None = getattr(self.runtime.text_config, "max_position_embeddings", None)
@@ -132,15 +137,22 @@ class Target:
 
     def prefill(self, prompt: Prompt, start: int, cache: PackedCache) -> torch.Tensor:
         """Evaluate the prompt from position `start` (what the cache holds) on; hidden states (n - start, hidden size)."""
-        positions = None if prompt.positions is None else prompt.positions[:, start:]
-        features = _join_features([span.picture.features for span in prompt.spans if span.start >= start])
+        # a placeholder that the model itself said stands for no picture: it is evaluated apart from those that do
+        said = np.nonzero((prompt.ids[start:] == self.placeholder) & ~prompt.pictured()[start:])[0] + start
+        cuts = sorted({start, len(prompt.ids), *said.tolist(), *(said + 1).tolist()})
+        hidden = [self._evaluate(prompt, begin, end, cache) for begin, end in zip(cuts, cuts[1:])]
+        return hidden[0] if len(hidden) == 1 else torch.cat(hidden)
+
+    def _evaluate(self, prompt: Prompt, begin: int, end: int, cache: PackedCache) -> torch.Tensor:
+        positions = None if prompt.positions is None else prompt.positions[:, begin:end]
+        features = _join_features([span.picture.features for span in prompt.spans if begin <= span.start < end])
         inputs: dict[str, Any] = {}
         if features is not None:
             inputs["mm_encoder_outputs"] = {"image": features}
             if "mm_token_type_ids" in self.runtime.body_inputs:
-                pictured = torch.from_numpy(prompt.ids[start:] == self.placeholder)
+                pictured = torch.from_numpy(prompt.pictured()[begin:end])
                 inputs["mm_token_type_ids"] = pictured.int()[None].to(self.runtime.device)
-        return self.runtime.prefill(prompt.ids[start:], cache, positions, **inputs)
+        return self.runtime.prefill(prompt.ids[begin:end], cache, positions, **inputs)
 
     def predict(self, hidden: torch.Tensor) -> Predictions:
         """Logits for hidden states."""
@@ -157,6 +169,13 @@ class Target:
     def decode(self, ids: Iterable[int]) -> str:
         """Text of an answer, control tokens left out."""
         return self.tokenizer.decode(list(ids), skip_special_tokens=True, clean_up_tokenization_spaces=False)
+
+    def settled(self, ids: Sequence[int]) -> list[int]:
+        """The ids whose text no later token can change: without a run of single bytes at the end."""
+        end = len(ids)
+        while end and _BYTE.fullmatch(self.tokenizer.convert_ids_to_tokens(ids[end - 1]) or ""):
+            end -= 1
+        return list(ids[:end])
 
     def text_of(self, token: int) -> str:
         """Text of one token with its leading space; part of a character is shown as its bytes, such as <E2><82>."""

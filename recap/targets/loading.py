@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import Any, Callable
 
 import torch
+from safetensors import SafetensorError
 from transformers import AutoConfig, AutoImageProcessor, AutoModelForImageTextToText, AutoProcessor, AutoTokenizer
 from transformers.models.auto.processing_auto import PROCESSOR_MAPPING
 from transformers.utils import is_torchvision_available
@@ -29,13 +30,15 @@ def load_target(
     dtype: str = "auto",
     exact: bool | str = "auto",
     threads: int | None = None,
+    progress: Callable[[str, float | None], None] | None = None,
 ) -> Target:
     """A target from "builtin", a folder written by save_pretrained, or a hub id.
 
     `device`: "cpu", "cuda", "cuda:1", ...; by default CUDA when there is one, except for "builtin", whose place is the
-    CPU. `dtype`: "auto" takes bfloat16 for "builtin", the checkpoint's own on CUDA, and on a CPU bfloat16 in place of
-    float16. `exact`: bit-identical passes of every size; "auto" asks for them in half precision on a CPU and reports in
-    `target.exact` what the check found. `threads`: CPU threads of torch. Raises ValueError with a sentence for a model
+    CPU. `dtype`: "auto" takes the checkpoint's own, on a CPU bfloat16 in place of float16, and for "builtin" bfloat16
+    where the processor has AVX-512, else float32. `exact`: in half precision, bit-identical passes of every size; "auto" asks for them on a CPU and reports
+    in `target.exact` what the check found, True insists. `threads`: CPU threads of torch. `progress` is told in words and as a fraction (None:
+    unknown) what is being fetched for "builtin" the first time. Raises ValueError with a sentence for a model
     that does not exist, has no plain cache, or cannot be run as asked.
     """
     name = os.fspath(name)
@@ -49,7 +52,7 @@ def load_target(
     if name == "builtin":
         from .builtin import BuiltinTarget
 
-        return BuiltinTarget.load(device, dtype, exact)
+        return BuiltinTarget.load(device, dtype, exact, progress)
     try:
         config = AutoConfig.from_pretrained(name)
     except (OSError, ValueError) as error:
@@ -59,7 +62,7 @@ def load_target(
     refuse_unsupported(config)
     try:
         model = AutoModelForImageTextToText.from_pretrained(name, dtype=_dtype(dtype, config, device)).to(device)
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RuntimeError, SafetensorError) as error:
         raise ValueError(f"{name!r} is no image-text-to-text model that can be loaded: {_first_line(error)}") from error
     return wrap(model, _processor(name, config), exact=exact, name=name)
 

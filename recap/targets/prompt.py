@@ -53,6 +53,8 @@ class Span:
     start: int
     end: int
     picture: Picture
+    placeholder: int
+    """The id that stands for the picture's own positions; a block may hold other ids, such as row marks."""
 
 
 @dataclass
@@ -68,6 +70,13 @@ class Prompt:
     """(3, n) int64 for multimodal rotary positions, else None: counted from 0."""
     rope_delta: int = 0
     """Position of the next token minus n."""
+
+    def pictured(self) -> np.ndarray:
+        """(n,) bool: inside a picture's block and a placeholder there."""
+        inside = np.zeros(len(self.ids), dtype=bool)
+        for span in self.spans:
+            inside[span.start : span.end] = self.ids[span.start : span.end] == span.placeholder
+        return inside
 
     def keys(self) -> np.ndarray:
         """(n,) int64 that are equal only where a cached entry may be reused: ids, and the picture's hash in its block."""
@@ -97,5 +106,5 @@ def expand(
         picture = next(remaining)
         start = offset + len(expanded)
         expanded += picture.block
-        spans.append(Span(start, offset + len(expanded), picture))
+        spans.append(Span(start, offset + len(expanded), picture, token))
     return expanded, spans

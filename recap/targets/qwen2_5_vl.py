@@ -35,7 +35,7 @@ class MultimodalRopeTarget(Target):
         rope_index = self.model.base_model.get_rope_index
         inputs: dict[str, Any] = {"input_ids": ids[None]}
         if "mm_token_type_ids" in inspect.signature(rope_index).parameters:
-            inputs["mm_token_type_ids"] = (ids == self.placeholder).int()[None]
+            inputs["mm_token_type_ids"] = torch.from_numpy(prompt.pictured()).int()[None]
         for key in prompt.spans[0].picture.layout:
             inputs[key] = torch.cat([span.picture.layout[key] for span in prompt.spans])
         positions, _ = rope_index(**inputs)

@@ -19,10 +19,12 @@ _HALF = (torch.bfloat16, torch.float16)
 
 
 class Runtime:
-    """One loaded model. Passes are serialised by `lock`: the attention function is a property of the whole model."""
+    """One loaded model. `exact`: whether half-precision passes are made independent of their size. Passes are serialised by `lock`: the attention function is a property of the whole model."""
 
     def __init__(self, model: torch.nn.Module, exact: bool | str = "auto") -> None:
-        self.model = model.eval()
+        model.eval()
+        # the model itself is not kept: custom.py remembers runtimes by model and must not keep models alive
+        self.config = model.config
         self.body = model.base_model
         self.text_config = model.config.get_text_config(decoder=True)
         self.device = model.device
@@ -32,7 +34,7 @@ class Runtime:
         """Whether positions are (3, 1, n): set by the adapter of a family with multimodal rotary positions."""
         self.body_inputs = frozenset(inspect.signature(self.body.forward).parameters)
         self._head = model.get_output_embeddings()
-        self._check_head()
+        self._check_head(model)
         self.exact = self._decide_exact(exact)
 
     def new_cache(self) -> PackedCache:
@@ -113,22 +115,22 @@ class Runtime:
         return positions[:, None] if positions.ndim == 2 else positions[None, None].expand(3, 1, -1)
 
     @torch.inference_mode()
-    def _check_head(self) -> None:
+    def _check_head(self, model: torch.nn.Module) -> None:
         """The model must be a body and a linear head, or seeding by chunks would use wrong logits."""
         ids = torch.arange(4, device=self.device)[None]
-        expected = self.model(input_ids=ids, use_cache=False).logits
+        expected = model(input_ids=ids, use_cache=False).logits
         if self._head is None or not torch.allclose(
             self._head(self.body(input_ids=ids, use_cache=False).last_hidden_state), expected, rtol=1e-2, atol=1e-3
         ):
             raise ValueError(
-                f"{type(self.model).__name__} does more than apply its output embeddings to its last hidden state, "
+                f"{type(model).__name__} does more than apply its output embeddings to its last hidden state, "
                 "which RECAP does not support yet"
             )
 
     def _decide_exact(self, wanted: bool | str) -> bool:
         if wanted not in (True, False, "auto"):
             raise ValueError(f'exact must be True, False or "auto", got {wanted!r}')
-        if wanted is False or (wanted == "auto" and (self.dtype not in _HALF or self.device.type != "cpu")):
+        if wanted is False or self.dtype not in _HALF or (wanted == "auto" and self.device.type != "cpu"):
             return False
         self.exact = True
         if self.check_exact():
@@ -141,7 +143,7 @@ class Runtime:
         return False
 
     @torch.inference_mode()
-    def check_exact(self, sizes: tuple[int, ...] = (2, 5, 17, 33, 64)) -> bool:
+    def check_exact(self, sizes: tuple[int, ...] = (2, 7, 24, 64)) -> bool:
         """Whether passes of these sizes give bit for bit the logits of one-token passes (a fraction of a second)."""
         generator = np.random.default_rng(0)
         vocabulary = self.text_config.vocab_size
