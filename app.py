@@ -283,8 +283,7 @@ def main() -> None:
         "(127.0.0.1, and 7860 or the next free port)."
     )
     parser.add_argument("--model", default=os.environ.get("MODEL") or default_model(),
-                        help='"builtin", a folder, or a hub id (default: $MODEL, else what suits the device: %(default)s)',
-                        )  # fmt: skip
+                        help='"builtin", a folder, or a hub id (default: $MODEL, here %(default)s)')  # fmt: skip
     parser.add_argument("--device", help='"cpu", "cuda", ... (default: CUDA where there is one)')
     parser.add_argument("--dtype", default="auto", choices=("auto", "bfloat16", "float16", "float32"))
     given = parser.parse_args()

@@ -43,11 +43,11 @@ def custom_generate(
 
     Steer it with functools.partial(recap.custom_generate, config=..., drafter=...); a drafter keeps its memories from
     call to call. Logits processors and stopping criteria see exactly the prefixes that plain decoding would show them,
-    one token at a time, so every one of them works, sampling and repetition penalties included. The model's own attention
-    is used: equal to plain decoding in float32, while in half precision passes of different sizes may round differently.
-    Raises ValueError, naming the option, for batches, beams, padded prompts, a cache that is filled already, and outputs
-    that tree passes do not have (attentions, hidden states). transformers hands
-    neither `streamer` nor `tokenizer` to a callable: for stop strings pass stopping_criteria=[StopStringCriteria(...)].
+    one token at a time, so every one of them works, sampling and repetition penalties included. The model's own
+    attention is used: equal to plain decoding in float32, while in half precision passes of different sizes may round
+    differently. transformers hands neither `streamer` nor `tokenizer` to a callable: for stop strings pass
+    stopping_criteria=[StopStringCriteria(...)]. Raises ValueError, naming the option, for batches, beams, padded
+    prompts, a cache that is filled already, and outputs that tree passes do not have (attentions, hidden states).
     """
     _check(input_ids, generation_config, model_kwargs)
     with _evaluating(model):

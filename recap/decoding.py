@@ -103,7 +103,7 @@ class Decoding:
         )
 
     def _accept(self, draft: Draft) -> tuple[list[int], list[int]]:
-        """Nodes of the accepted path, root first, and the tokens to commit: the path's and the target's own next one."""
+        """Nodes of the accepted path, root first, and the tokens to commit: the path's and the target's next one."""
         child = {key: node for node, key in enumerate(zip(draft.parents.tolist(), draft.tokens.tolist()))}
         path, committed = [0], []
         while True:

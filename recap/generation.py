@@ -24,47 +24,26 @@ from .targets.prompt import Prompt
 from .trace import Comparison, Step, Trace
 
 
+def _of_trace(name: str, meaning: str) -> property:
+    return property(lambda answer: getattr(answer.trace, name), doc=meaning)
+
+
 @dataclass
 class Generation:
-    """A finished answer. Times in seconds; `tokens_per_second` counts encoding, prefill and decoding."""
+    """A finished answer: its trace, and the figures that people ask for first."""
 
     trace: Trace
     prompt_ids: np.ndarray
     """The whole prompt, placeholders expanded, (n,) int64."""
 
-    @property
-    def text(self) -> str:
-        return self.trace.text
-
-    @property
-    def token_ids(self) -> list[int]:
-        return self.trace.token_ids
-
-    @property
-    def finish_reason(self) -> str:
-        """stop | length | cancelled."""
-        return self.trace.finish_reason
-
-    @property
-    def acceptance_length(self) -> float:
-        """tau: 1 + accepted drafts / passes."""
-        return self.trace.acceptance_length
-
-    @property
-    def tokens_per_second(self) -> float:
-        return self.trace.tokens_per_second
-
-    @property
-    def encode_seconds(self) -> float:
-        return self.trace.encode_seconds
-
-    @property
-    def prefill_seconds(self) -> float:
-        return self.trace.prefill_seconds
-
-    @property
-    def decode_seconds(self) -> float:
-        return self.trace.decode_seconds
+    text = _of_trace("text", "The answer, control tokens left out.")
+    token_ids = _of_trace("token_ids", "Its tokens, an end token included.")
+    finish_reason = _of_trace("finish_reason", "stop | length | cancelled.")
+    acceptance_length = _of_trace("acceptance_length", "tau: 1 + accepted drafts / passes.")
+    tokens_per_second = _of_trace("tokens_per_second", "Tokens / (encoding + prefill + decoding).")
+    encode_seconds = _of_trace("encode_seconds", "Spent on pictures.")
+    prefill_seconds = _of_trace("prefill_seconds", "Spent on the prompt, seeding included.")
+    decode_seconds = _of_trace("decode_seconds", "Spent on passes.")
 
 
 class Stream(Iterator[Step]):

@@ -73,7 +73,9 @@ class Session:
         finally:
             self._busy.release()
 
-    def prepare(self, chat: str | Sequence[dict[str, Any]], images: Sequence[Any], room: int) -> tuple[Prompt, int, float]:
+    def prepare(
+        self, chat: str | Sequence[dict[str, Any]], images: Sequence[Any], room: int
+    ) -> tuple[Prompt, int, float]:
         """The prompt for a question, how many of its tokens the cache holds, and the seconds spent on its pictures.
 
         A string continues the conversation, a list of messages replaces it. Raises ValueError for a chat or picture
@@ -91,7 +93,8 @@ class Session:
         if limit is not None and len(prompt.ids) + room > limit:
             raise ValueError(
                 f"the conversation has {len(prompt.ids)} tokens and {room} more were asked for, but {self.target.name} "
-                f"takes {limit} in all; shorten the text, use a smaller picture, ask for fewer tokens or start a new chat"
+                f"takes {limit} in all; shorten the text, use a smaller picture, ask for fewer tokens or start a new "
+                "chat"
             )
         start = self._reusable(prompt)
         clock = perf_counter()

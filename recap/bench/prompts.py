@@ -1,7 +1,7 @@
 """Acceptance length, speed and equality with plain decoding on a JSONL file of prompts.
 
-A line holds {"id", "category", "turns": [...]} or {"id", "prompt"}; the first turn is asked. RECAP and AR run side by side
-on every prompt, in turns which of them goes first; U is kept over the file, as in the paper.
+A line holds {"id", "category", "turns": [...]} or {"id", "prompt"}; the first turn is asked. RECAP and AR run side by
+side on every prompt, in turns which of them goes first; U is kept over the file, as in the paper.
 """
 
 from __future__ import annotations
@@ -69,7 +69,8 @@ def read(path: Path) -> list[dict[str, str]]:
             if not isinstance(prompt, str):
                 raise TypeError("the prompt is no text")
         except (ValueError, KeyError, IndexError, TypeError) as error:
-            raise ValueError(f'{path}, line {number}: expected {{"id", "prompt"}} or {{"id", "turns"}} ({error})') from None
+            wanted = '{"id", "prompt"} or {"id", "turns"}'
+            raise ValueError(f"{path}, line {number}: expected {wanted} ({error})") from None
         questions.append({"id": str(raw.get("id", number)), "category": str(raw.get("category", "")), "prompt": prompt})
     if not questions:
         raise ValueError(f"{path} holds no prompts")

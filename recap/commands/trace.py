@@ -56,7 +56,8 @@ def tree(step: Step) -> str:
         who = " ".join(
             f"{name} {share:.0%}" for name, share in zip(MEMORY_NAMES, step.shares[node]) if share > 0
         ) or step.origins[node]
-        lines.append(f"{mark} {'  ' * step.depths[node]}{visible(step.text(node))}  score {step.scores[node]:.3f}  {who}")
+        token = "  " * step.depths[node] + visible(step.text(node))
+        lines.append(f"{mark} {token}  score {step.scores[node]:.3f}  {who}")
         for child in step.children(node):
             draw(child)
 

@@ -136,7 +136,7 @@ class Target:
         return self.runtime.new_cache()
 
     def prefill(self, prompt: Prompt, start: int, cache: PackedCache) -> torch.Tensor:
-        """Evaluate the prompt from position `start` (what the cache holds) on; hidden states (n - start, hidden size)."""
+        """Evaluate the prompt from `start` (what the cache holds) on; hidden states (n - start, hidden size)."""
         # a placeholder that the model itself said stands for no picture: it is evaluated apart from those that do
         said = np.nonzero((prompt.ids[start:] == self.placeholder) & ~prompt.pictured()[start:])[0] + start
         cuts = sorted({start, len(prompt.ids), *said.tolist(), *(said + 1).tolist()})

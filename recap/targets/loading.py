@@ -34,12 +34,16 @@ def load_target(
 ) -> Target:
     """A target from "builtin", a folder written by save_pretrained, or a hub id.
 
-    `device`: "cpu", "cuda", "cuda:1", ...; by default CUDA when there is one, except for "builtin", whose place is the
-    CPU. `dtype`: "auto" takes the checkpoint's own, on a CPU bfloat16 in place of float16, and for "builtin" bfloat16
-    where the processor has AVX-512, else float32. `exact`: in half precision, bit-identical passes of every size; "auto" asks for them on a CPU and reports
-    in `target.exact` what the check found, True insists. `threads`: CPU threads of torch. `progress` is told in words and as a fraction (None:
-    unknown) what is being fetched for "builtin" the first time. Raises ValueError with a sentence for a model
-    that does not exist, has no plain cache, or cannot be run as asked.
+    - `device`: "cpu", "cuda", "cuda:1", ...; by default CUDA where there is one, except for "builtin", whose place is the
+      CPU.
+    - `dtype`: "auto" takes the checkpoint's own, on a CPU bfloat16 in place of float16, and for "builtin" bfloat16 where
+      the processor has AVX-512, else float32.
+    - `exact`: in half precision, bit-identical passes of every size. "auto" asks for them on a CPU and reports in
+      `target.exact` what the check found; True insists.
+    - `threads`: CPU threads of torch.
+    - `progress`: told in words and as a fraction (None: unknown) what is fetched for "builtin" the first time.
+
+    Raises ValueError with a sentence for a model that does not exist, has no plain cache, or cannot be run as asked.
     """
     name = os.fspath(name)
     if dtype not in DTYPES:

@@ -79,7 +79,7 @@ class Prompt:
         return inside
 
     def keys(self) -> np.ndarray:
-        """(n,) int64 that are equal only where a cached entry may be reused: ids, and the picture's hash in its block."""
+        """(n,) int64, equal only where a cached entry may be reused: ids, and the picture's hash in its block."""
         keys = self.ids.copy()
         for span in self.spans:
             keys[span.start : span.end] = -1 - (int(span.picture.digest[:15], 16))
@@ -89,7 +89,10 @@ class Prompt:
 def expand(
     ids: Sequence[int], placeholder: int | None, pictures: Sequence[Picture], offset: int = 0
 ) -> tuple[list[int], list[Span]]:
-    """Replace each placeholder by its picture's block. `offset` is added to the spans. Raises ValueError on a mismatch."""
+    """Replace each placeholder by its picture's block; `offset` is added to the spans.
+
+    Raises ValueError when there are not as many placeholders as pictures.
+    """
     found = sum(token == placeholder for token in ids)
     if found != len(pictures):
         raise ValueError(

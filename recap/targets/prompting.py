@@ -1,8 +1,9 @@
 """From chat to token ids, so that text typed by a person never becomes a control token.
 
 The template's own control tokens are tokenised as such. A control token spelled out in a person's text is cut after its
-first character before the chat is rendered, and the rendered chat is tokenised piece by piece at the cuts: the characters
-stay, the token cannot form. Chats without such text take the tokenizer's ordinary way and give its ordinary ids.
+first character before the chat is rendered, and the rendered chat is tokenised piece by piece at the cuts: the
+characters stay, the token cannot form. Chats without such text take the tokenizer's ordinary way and give its
+ordinary ids.
 """
 
 from __future__ import annotations
@@ -43,8 +44,8 @@ class PromptTokenizer:
     def encode_turn(self, history: Sequence[Message], messages: Sequence[Message]) -> list[int]:
         """Ids that follow the last assistant answer of `history`, whose own ids are already known.
 
-        The answer is rendered as a mark and everything after the mark is tokenised, so that the ids of earlier turns stay
-        exactly those that the model saw and produced.
+        The answer is rendered as a mark and everything after the mark is tokenised, so that the ids of earlier turns
+        stay exactly those that the model saw and produced.
         """
         cut, answer = self._marks([*history, *messages])
         known = [*history[:-1], Message("assistant", (answer,))]

@@ -19,7 +19,10 @@ _HALF = (torch.bfloat16, torch.float16)
 
 
 class Runtime:
-    """One loaded model. `exact`: whether half-precision passes are made independent of their size. Passes are serialised by `lock`: the attention function is a property of the whole model."""
+    """One loaded model. `exact`: whether half-precision passes are made independent of their size.
+
+    Passes are serialised by `lock`, because the attention function is a property of the whole model.
+    """
 
     def __init__(self, model: torch.nn.Module, exact: bool | str = "auto") -> None:
         model.eval()
@@ -54,8 +57,8 @@ class Runtime:
     ) -> torch.Tensor:
         """Evaluate ids (n,) int64 behind the cache and keep them; last hidden states (n, hidden size).
 
-        `positions` is (3, n) or (n,) int64, by default counted on from the cache. `inputs` go to the model's body as they
-        are (encoded pictures, for instance).
+        `positions` is (3, n) or (n,) int64, by default counted on from the cache. `inputs` go to the model's body as
+        they are (encoded pictures, for instance).
         """
         n = len(ids)
         if positions is None:
