@@ -54,7 +54,7 @@ def build(worker: Worker) -> gr.Blocks:
             with gr.Column(scale=5, min_width=330):
                 image = gr.Image(
                     type="filepath", image_mode=None, sources=["upload", "clipboard"],
-                    label="Picture (drop, paste or browse)", height=190, elem_id="image", buttons=[],
+                    label="Picture", show_label=False, height=190, elem_id="image", buttons=[],
                 )  # fmt: skip
                 # the engine opens pictures itself: it knows more kinds, and says in a sentence what is wrong with one
                 image.preprocess = lambda payload: payload.path if payload else None
@@ -295,11 +295,19 @@ def main() -> None:
 
     worker = Worker(load)
     worker.start()
-    build(worker).queue(default_concurrency_limit=None).launch(
-        theme=theme(), css_paths=HERE / "visual" / "page.css", footer_links=[], run_history=False,
-        enable_monitoring=False, ssr_mode=False, pwa=False, mcp_server=False, share=False, max_file_size="64mb",
-        app_kwargs={"middleware": [Middleware(OnlyThisServer)]},
-    )  # fmt: skip
+    port = os.environ.get("GRADIO_SERVER_PORT")
+    page = build(worker).queue(default_concurrency_limit=None)
+    try:
+        _, address, _ = page.launch(
+            theme=theme(), css_paths=HERE / "visual" / "page.css", footer_links=[], run_history=False, quiet=True,
+            enable_monitoring=False, ssr_mode=False, pwa=False, mcp_server=False, share=False, max_file_size="64mb",
+            app_kwargs={"middleware": [Middleware(OnlyThisServer)]}, prevent_thread_lock=True,
+            server_port=int(port) if port else None,  # a port that was asked for is not quietly replaced by another
+        )  # fmt: skip
+    except OSError as error:
+        raise SystemExit(f"RECAP Studio cannot start: {error}") from None
+    print(f"RECAP Studio is at {address} and loads {given.model} meanwhile. Ctrl-C ends it.", flush=True)
+    page.block_thread()
 
 
 if __name__ == "__main__":

@@ -111,3 +111,13 @@ class RecapConfig:
         if unknown:
             raise ValueError(f"unknown setting {', '.join(unknown)}; the settings are {', '.join(sorted(known))}")
         return cls(**values)
+
+
+def check_request(max_new_tokens: int, temperature: float, seed: int | None) -> None:
+    """Raises ValueError naming the argument that is out of range."""
+    if isinstance(max_new_tokens, bool) or not isinstance(max_new_tokens, int) or max_new_tokens < 1:
+        raise ValueError(f"max_new_tokens must be a whole number of 1 or more, got {max_new_tokens!r}")
+    if not isinstance(temperature, (int, float)) or not 0 <= temperature < float("inf"):
+        raise ValueError(f"temperature must be 0 or a positive number, got {temperature!r}")
+    if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int) or seed < 0):
+        raise ValueError(f"seed must be a whole number of 0 or more, or None, got {seed!r}")

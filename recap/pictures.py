@@ -100,7 +100,7 @@ def _stream(source: Any) -> tuple[str, io.BufferedIOBase, bool]:
 def _file(source: str | os.PathLike) -> tuple[str, io.BufferedIOBase, bool]:
     try:
         path = Path(source).expanduser()
-        name = repr(str(path))
+        name = repr(path.name)  # people know their file by its name; an upload's folder means nothing to them
         if path.is_dir():
             raise PictureError(f"{name} is a folder. Name the picture file inside it.")
         return name, path.open("rb"), True

@@ -50,7 +50,6 @@ def test_sampling_with_compare_uses_one_seed(tiny, capsys):
     [
         (["--prompt", "  "], "empty"),
         (["--prompt", "a", "--image", "nowhere.png"], "nowhere.png"),
-        (["--prompt", "a", "--method", "magic"], "magic"),
         (["--prompt", "a", "--set", "max_nodes"], "NAME=VALUE"),
         (["--prompt", "a", "--set", "nodes=3"], "nodes"),
         (["--prompt", "a", "--set", "max_nodes=-1"], "max_nodes"),
@@ -64,6 +63,12 @@ def test_bad_input_is_one_sentence_and_exit_2(arguments, words, tiny, capsys):
     assert main(["generate", *arguments, *model]) == 2
     printed = capsys.readouterr()
     assert words in printed.err and len(printed.err.strip().splitlines()) == 1 and not printed.out
+
+
+def test_an_unknown_method_names_the_known_ones(capsys):
+    with pytest.raises(SystemExit):
+        main(["generate", "--prompt", "a", "--method", "magic"])
+    assert "ar, recap" in capsys.readouterr().err.replace("'", "")
 
 
 def test_a_foreign_trace_is_one_sentence(tmp_path, capsys):
@@ -80,10 +85,15 @@ def test_info_says_which_core(capsys):
 
 def test_prompts_benchmark_reports_equality(tiny, tmp_path, capsys):
     file, records = tmp_path / "prompts.jsonl", tmp_path / "records.jsonl"
-    file.write_text('{"id": 1, "category": "a", "turns": ["The cat"]}\n{"id": 2, "prompt": "A dog"}\n')
+    Image.new("RGB", (8, 8)).save(tmp_path / "black.png")
+    file.write_text('{"category": "a", "turns": ["The cat"]}\n{"id": 2, "prompt": "A dog", "images": ["black.png"]}\n')
     assert main(["bench", "prompts", str(file), "--max-new-tokens", "10", "--json", str(records), *tiny]) == 0
     assert [json.loads(line)["identical"] for line in records.read_text().splitlines()] == [True, True]
     assert "2/2" in capsys.readouterr().out
-    file.write_text('{"id": 1}\n')
+    for line, words in [("{}", "prompt"), ('{"prompt": "a", "image": "b"}', "image"), ("[]", "line 1")]:
+        file.write_text(line + "\n")
+        assert main(["bench", "prompts", str(file), *tiny]) == 2
+        assert words in capsys.readouterr().err
+    file.write_text('{"prompt": "a", "images": ["nowhere.png"]}\n')
     assert main(["bench", "prompts", str(file), *tiny]) == 2
-    assert "line 1" in capsys.readouterr().err
+    assert "nowhere.png" in capsys.readouterr().err

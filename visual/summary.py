@@ -53,7 +53,7 @@ def caption(step: Step | None, passes: int = 0, ended: bool = False) -> str:
         verb = "ended the answer with" if ended else "said"
         story += f" {'Then it' if accepted else 'It'} {verb} {chip(step.table.text(step.bonus), 'bonus')} {where}."
     elif accepted:
-        story += " There the answer ended."
+        story += " There the answer ended." if ended else " There the limit of tokens was reached."
     return f'<p class="facts">{" · ".join(facts)}</p><p class="story">{story}</p>'
 
 
@@ -64,12 +64,15 @@ def chip(token: str, source: str) -> str:
     return f'<code class="chip" style="border-color:{colour}">{shown}</code>'
 
 
+_KEYS = {"G": "after the last 3 tokens", "C": "last 2", "U": "last 1", "suffix": "repeats the text"}
+
+
 def legend() -> str:
     """Letters, shapes and colours of the tree."""
     parts = [
         f'<li title="{NAMES[name]}"><b class="dot {"square" if name == "suffix" else ""}" '
         f'style="background:{COLOURS[name]};color:{letter_on(COLOURS[name])}">{name[0].upper()}</b>'
-        f"{'suffix path' if name == 'suffix' else name}</li>"
+        f"{_KEYS[name]}</li>"
         for name in ("G", "C", "U", "suffix")
     ]
     parts.append(f'<li><b class="dot hollow" style="border-color:{COLOURS["bonus"]}"></b>the model\'s own</li>')
@@ -87,7 +90,9 @@ def status(description: dict[str, Any] | None, core: str = "", error: str = "", 
             "You can ask already: the question waits. The first start ever takes longest.</p>"
         )
     name, device, dtype = (escape(str(description[key])) for key in ("name", "device", "dtype"))
-    exact = "same tokens as plain decoding" + (", checked" if description["exact"] else " up to rounding")
+    exact = "same tokens as plain decoding" + ("" if description["exact"] else ", up to rounding")
+    if description["exact"] and description["dtype"] != "float32":
+        exact += " (passes checked bit for bit on this machine)"
     drafting = {"c": "C core", "python": "Python twin (the C core is not built)"}.get(core, core)
     note = f'<span class="note">{escape(description["note"])}</span>' if description["note"] else ""
     return (

@@ -1,7 +1,8 @@
 """Acceptance length, speed and equality with plain decoding on a JSONL file of prompts.
 
-A line holds {"id", "category", "turns": [...]} or {"id", "prompt"}; the first turn is asked. RECAP and AR run side by
-side on every prompt, in turns which of them goes first; U is kept over the file, as in the paper.
+A line holds "prompt", or "turns" of which the first is asked, and may hold "id", "category" and "images" (paths beside the
+file). RECAP and AR run side by side on every prompt, in turns which of them goes first; U is kept over the file, as in
+the paper.
 """
 
 from __future__ import annotations
@@ -17,7 +18,11 @@ from ..commands import options as shared
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", help="JSONL file of prompts")
+    parser.add_argument(
+        "file",
+        help='JSONL: a line is {"prompt": ...} or {"turns": [...]}, with "id", "category" and "images" (a list of paths) '
+        "if you like",
+    )
     parser.add_argument("--max-new-tokens", type=int, default=150, help="(default: %(default)s)")
     parser.add_argument("--limit", type=int, help="only the first so many prompts")
     parser.add_argument("--json", metavar="FILE", help="write one record per prompt, JSONL")
@@ -26,19 +31,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
+    if not Path(options.file).is_file():
+        raise ValueError(f"there is no file {options.file!r}")
+    questions = read(Path(options.file))[: options.limit]
+    config = shared.read_config(options)
     from tqdm import tqdm
 
     from ..generation import compare, generate
     from ..session import Session
 
-    questions = read(Path(options.file))[: options.limit]
-    config = shared.read_config(options)
     target = shared.load_model(options)
     session = Session(target, "recap", config)
     generate(target, "Hello.", max_new_tokens=8)
     records = []
     for number, question in enumerate(tqdm(questions, unit="prompt")):
-        arguments: dict[str, Any] = dict(prompt=question["prompt"], max_new_tokens=options.max_new_tokens)
+        arguments: dict[str, Any] = dict(
+            prompt=question["prompt"], images=question["images"], max_new_tokens=options.max_new_tokens
+        )
         answers = {}
         for method in ("recap", "ar") if number % 2 else ("ar", "recap"):
             own = {"session": session} if method == "recap" else {"method": "ar"}
@@ -51,14 +60,15 @@ def run(options: argparse.Namespace) -> int:
             "tau": trace.acceptance_length, "S": trace.speedup, "identical": comparison.identical,
             "tok/s": trace.tokens_per_second, "first_difference": comparison.first_difference,
         })  # fmt: skip
-    if options.json:
-        Path(options.json).write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
+        if options.json:  # as they come: a measurement that is stopped keeps what it has
+            with open(options.json, "w" if number == 0 else "a", encoding="utf-8") as file:
+                file.write(json.dumps(records[-1]) + "\n")
     print(report(records, target.describe()))
     return 0
 
 
-def read(path: Path) -> list[dict[str, str]]:
-    """Questions of a file. Raises ValueError naming the line that is not one."""
+def read(path: Path) -> list[dict[str, Any]]:
+    """Questions of a file. Raises ValueError naming the line that is not one, or whose picture is missing."""
     questions = []
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
         if not line.strip():
@@ -68,10 +78,16 @@ def read(path: Path) -> list[dict[str, str]]:
             prompt = raw["prompt"] if "prompt" in raw else raw["turns"][0]
             if not isinstance(prompt, str):
                 raise TypeError("the prompt is no text")
-        except (ValueError, KeyError, IndexError, TypeError) as error:
-            wanted = '{"id", "prompt"} or {"id", "turns"}'
-            raise ValueError(f"{path}, line {number}: expected {wanted} ({error})") from None
-        questions.append({"id": str(raw.get("id", number)), "category": str(raw.get("category", "")), "prompt": prompt})
+            images = [str(path.parent / name) for name in raw.get("images", [])]
+            unknown = sorted(raw.keys() - {"id", "category", "prompt", "turns", "images"})
+            if unknown:
+                raise ValueError(f"{unknown[0]!r} is not one of id, category, prompt, turns, images")
+            if missing := [name for name in images if not Path(name).is_file()]:
+                raise ValueError(f"there is no picture {missing[0]!r}")
+        except (ValueError, KeyError, IndexError, TypeError, AttributeError) as error:
+            raise ValueError(f'{path}, line {number}: expected {{"prompt": text}} or {{"turns": [text]}} ({error})') from None
+        category = str(raw.get("category", ""))
+        questions.append({"id": str(raw.get("id", number)), "category": category, "prompt": prompt, "images": images})
     if not questions:
         raise ValueError(f"{path} holds no prompts")
     return questions

@@ -7,6 +7,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from ..config import check_request
+from ..methods import METHODS
 from . import options as shared
 
 
@@ -14,7 +16,7 @@ from . import options as shared
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--prompt", required=True, help='the question; "-" reads it from standard input')
     parser.add_argument("--image", action="append", default=[], help="a picture; may be given several times")
-    parser.add_argument("--method", default="recap", help="decoding method (default: %(default)s)")
+    parser.add_argument("--method", default="recap", choices=METHODS, help="decoding method (default: %(default)s)")
     parser.add_argument("--max-new-tokens", type=int, default=200, help="(default: %(default)s)")
     parser.add_argument("--temperature", type=float, default=0.0, help="0 is argmax (default: %(default)s)")
     parser.add_argument("--seed", type=int, help="for a temperature above 0")
@@ -25,11 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from ..generation import check_request, compare, generate
-    from ..methods import METHODS
-
-    if options.method not in METHODS:
-        raise ValueError(f"--method must be one of {', '.join(METHODS)}, got {options.method!r}")
+    # mistakes are told before torch is imported, which takes seconds
     check_request(options.max_new_tokens, options.temperature, options.seed)
     config = shared.read_config(options)
     prompt = sys.stdin.read() if options.prompt == "-" else options.prompt
@@ -40,6 +38,8 @@ def run(options: argparse.Namespace) -> int:
     for picture in options.image:
         if not Path(picture).is_file():
             raise ValueError(f"--image: there is no file {picture!r}")
+    from ..generation import compare, generate
+
     target = shared.load_model(options)
     if target.note:
         print(target.note, file=sys.stderr)

@@ -34,10 +34,10 @@ def _tell(text: str, fraction: float | None) -> None:
 
 def add_config(parser: argparse.ArgumentParser) -> None:
     """--set NAME=VALUE for every setting of RecapConfig."""
-    names = ", ".join(field.name for field in fields(RecapConfig))
+    names = ", ".join(f"{field.name}={field.default}" for field in fields(RecapConfig)).replace("%", "%%")
     parser.add_argument(
         "--set", action="append", default=[], metavar="NAME=VALUE",
-        help=f"change a setting, such as --set max_nodes=31 --set fusion=prior; settings: {names}",
+        help=f"change a setting, such as --set max_nodes=31 --set fusion=prior; settings and defaults: {names}",
     )
 
 

@@ -9,8 +9,8 @@ from ..trace import MEMORY_NAMES, Step, Trace
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("action", choices=["show"])
-    parser.add_argument("file", help="a trace written by generate --trace or downloaded from the app")
+    parser.add_argument("action", choices=["show"], help="print the trace")
+    parser.add_argument("file", help="a trace written by generate --trace")
     parser.add_argument("--step", type=int, help="show the draft tree of this step (from 0)")
 
 

@@ -25,7 +25,7 @@ class BuiltinTarget(Target):
 
     note = (
         "The built-in model is a stand-in for machines without a GPU: SmolLM2-135M reads what a small vision front end "
-        "saw (objects, text, colours) and does not see the picture itself."
+        "saw (objects, text, colours), does not see the picture itself, and is often wrong."
     )
 
     def __init__(self, model: torch.nn.Module, tokenizer, exact: bool | str = "auto") -> None:
