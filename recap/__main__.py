@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import io
 import sys
 from importlib import import_module
+
+from .commands import INTERRUPTED
 
 COMMANDS = {
     "generate": "ask a question, with pictures or without, and stream the answer",
@@ -16,6 +19,9 @@ COMMANDS = {
 
 def main(arguments: list[str] | None = None) -> int:
     """Run a command; the exit status is 0, 1 for a failure, 2 for bad input, 130 when interrupted."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # a console that lacks a character still shows the rest
+            stream.reconfigure(errors="backslashreplace")
     parser = argparse.ArgumentParser(prog="python -m recap", description="RECAP: training-free speculative decoding.")
     subparsers = parser.add_subparsers(dest="command", required=True, metavar="|".join(COMMANDS))
     for name, summary in COMMANDS.items():
@@ -28,7 +34,7 @@ def main(arguments: list[str] | None = None) -> int:
         return options.run(options) or 0
     except KeyboardInterrupt:
         print("\ninterrupted", file=sys.stderr)
-        return 130
+        return INTERRUPTED
     except BrokenPipeError:
         sys.stderr.close()
         return 1

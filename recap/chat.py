@@ -25,9 +25,11 @@ def read_chat(prompt: str | Sequence[dict[str, Any]], images: Sequence[Any] = ()
     """Messages and their pictures in order of appearance.
 
     Picture parts ({"type": "image"}) consume `images` in order, or carry their own picture under "image". Without any
-    picture part, `images` are placed before the text of the last user message. Raises TypeError or ValueError, naming
-    the message, for anything that is not such a chat.
+    picture part, `images` are placed before the text of the last user message. One picture may come without a list.
+    Raises TypeError or ValueError, naming the message, for anything that is not such a chat.
     """
+    if not isinstance(images, (list, tuple)):
+        images = [] if images is None else [images]
     if isinstance(prompt, str):
         prompt = [{"role": "user", "content": prompt}]
     if not isinstance(prompt, Sequence):
@@ -56,14 +58,14 @@ def _read_message(number: int, raw: Any, waiting: list[Any], pictures: list[Any]
         raise ValueError(f"message {number} has the role {raw['role']!r}; the roles are {', '.join(ROLES)}")
     content = raw["content"]
     if isinstance(content, str):
-        return Message(raw["role"], (content,))
+        return Message(raw["role"], (_whole(number, content),))
     if not isinstance(content, Sequence):
         raise ValueError(f"message {number}: content must be text or a list of parts, not {type(content).__name__}")
     parts: list[str | int] = []
     for part in content:
         kind = part.get("type") if isinstance(part, dict) else None
         if kind == "text" and isinstance(part.get("text"), str):
-            parts.append(part["text"])
+            parts.append(_whole(number, part["text"]))
         elif kind == "image":
             if part.get("image") is None and not waiting:
                 raise ValueError(f"message {number} has a picture part, but no picture is left in images")
@@ -72,3 +74,12 @@ def _read_message(number: int, raw: Any, waiting: list[Any], pictures: list[Any]
         else:
             raise ValueError(f'message {number}: a part must be {{"type": "text", "text": ...}} or {{"type": "image"}}')
     return Message(raw["role"], tuple(parts))
+
+
+def _whole(number: int, text: str) -> str:
+    """Half of a surrogate pair is no character: it comes from text that was read in the wrong encoding."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise ValueError(f"message {number} holds something that is not Unicode text ({error.reason})") from None
+    return text

@@ -57,8 +57,9 @@ class Sampler:
         self._choices = [UNDECIDED] * len(predictions)
 
     def at(self, node: int) -> int:
-        logits = self._predictions.row(node).double() / self._temperature
-        self._choices[node] = draw(logits, self._random.random())
+        logits = self._predictions.row(node).double()
+        # the largest becomes 0 first: divided by a tiny temperature, others may overflow to minus infinity, it may not
+        self._choices[node] = draw((logits - logits.max()) / self._temperature, self._random.random())
         return self._choices[node]
 
     def choices(self) -> list[int]:

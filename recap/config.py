@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass, fields
+from numbers import Integral, Real
 from typing import Any
 
 FUSIONS = ("entropy", "prior", "confidence", "uniform", "gate", "backoff")
@@ -65,10 +66,10 @@ class RecapConfig:
         for name in ("persistent", "suffix"):
             if not isinstance(getattr(self, name), bool):
                 raise TypeError(f"{name} must be True or False, not {getattr(self, name)!r}")
-        self._numbers("priors", 3, math.inf)
+        self._numbers("priors", 3, 1e-100, 1e100)
         if not self.priors[0] >= self.priors[1] >= self.priors[2]:
             raise ValueError(f"priors must not rise from the longest key to the shortest, got {self.priors}")
-        self._numbers("depth_priors", None, 1.0)
+        self._numbers("depth_priors", None, 0.0, 1.0)
         if len(self.depth_priors) > MAX_DEPTH:
             raise ValueError(f"depth_priors may have at most {MAX_DEPTH} numbers, got {len(self.depth_priors)}")
 
@@ -84,15 +85,15 @@ class RecapConfig:
         if value not in choices:
             raise ValueError(f"{name} must be one of {', '.join(choices)}, got {value!r}")
 
-    def _numbers(self, name: str, count: int | None, most: float) -> None:
+    def _numbers(self, name: str, count: int | None, least: float, most: float) -> None:
         try:
             values = tuple(float(value) for value in getattr(self, name))
         except (TypeError, ValueError):
             raise TypeError(f"{name} must be a sequence of numbers, not {getattr(self, name)!r}") from None
         if not values or (count is not None and len(values) != count):
             raise ValueError(f"{name} must hold {count or 'one or more'} numbers, got {len(values)}")
-        if not all(math.isfinite(value) and 0 < value <= most for value in values):
-            raise ValueError(f"{name} must hold finite numbers above 0 and at most {most}, got {values}")
+        if not all(value > 0 and least <= value <= most for value in values):
+            raise ValueError(f"{name} must hold numbers above {least:g} and at most {most:g}, got {values}")
         object.__setattr__(self, name, values)
 
     def replace(self, **changes: Any) -> RecapConfig:
@@ -115,9 +116,9 @@ class RecapConfig:
 
 def check_request(max_new_tokens: int, temperature: float, seed: int | None) -> None:
     """Raises ValueError naming the argument that is out of range."""
-    if isinstance(max_new_tokens, bool) or not isinstance(max_new_tokens, int) or max_new_tokens < 1:
+    if isinstance(max_new_tokens, bool) or not isinstance(max_new_tokens, Integral) or max_new_tokens < 1:
         raise ValueError(f"max_new_tokens must be a whole number of 1 or more, got {max_new_tokens!r}")
-    if not isinstance(temperature, (int, float)) or not 0 <= temperature < float("inf"):
+    if not isinstance(temperature, Real) or not 0 <= temperature < math.inf:
         raise ValueError(f"temperature must be 0 or a positive number, got {temperature!r}")
-    if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int) or seed < 0):
-        raise ValueError(f"seed must be a whole number of 0 or more, or None, got {seed!r}")
+    if seed is not None and (isinstance(seed, bool) or not isinstance(seed, Integral) or not 0 <= seed < 2**64):
+        raise ValueError(f"seed must be a whole number from 0 to 2**64 - 1, or None, got {seed!r}")

@@ -156,8 +156,8 @@ class _Subject:
             prompt.rope_delta = int(prompt.positions.max()) + 1 - len(ids)
         return prompt
 
-    def prefill(self, prompt: Prompt, start: int, cache: PackedCache) -> torch.Tensor:
-        return self._runtime.prefill(prompt.ids[start:], cache, prompt.positions, **self._inputs)
+    def prefill(self, prompt: Prompt, start: int, cache: PackedCache) -> Iterator[torch.Tensor]:
+        yield self._runtime.prefill(prompt.ids[start:], cache, prompt.positions, **self._inputs)
 
 
 def _runtime(model: torch.nn.Module) -> Runtime:

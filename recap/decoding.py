@@ -11,6 +11,7 @@ from time import perf_counter
 from typing import Callable, Iterator
 
 import numpy as np
+import torch
 
 from .choosing import Chooser
 from .drafter import Draft
@@ -49,17 +50,27 @@ class Decoding:
     """Committed so far."""
     finish_reason: str | None = None
 
-    def prefill(self) -> None:
-        """Evaluate the rest of the prompt, seed the memories from it and commit the first token."""
+    def prefill(self, proceed: Callable[[], bool] = lambda: True) -> bool:
+        """Evaluate the rest of the prompt, seed the memories from it and commit the first token.
+
+        `proceed` is asked between two parts of a long prompt; with the first False the work is left off, and so is the
+        answer: False is returned.
+        """
         self.proposer.begin(self.prompt.ids, self.target.banned)
-        hidden = self.target.prefill(self.prompt, self.start, self.cache)
+        parts = []
+        for part in self.target.prefill(self.prompt, self.start, self.cache):
+            parts.append(part)
+            if not proceed():
+                return False
+        hidden = torch.cat(parts) if len(parts) > 1 else parts[0]
         if self.proposer.seeds:
             self._seed(hidden)
         last = self.target.predict(hidden[-1:])
         self.chooser.read(last, None)
         self._commit([self.chooser.at(0)])
+        return True
 
-    def _seed(self, hidden) -> None:
+    def _seed(self, hidden: torch.Tensor) -> None:
         """Rows of the first occurrences among the tokens evaluated now; a picture's placeholders are not eligible."""
         fresh = self.prompt.ids[self.start :]
         eligible = np.nonzero(~np.isin(fresh, self.target.banned))[0]

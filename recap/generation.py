@@ -7,7 +7,7 @@ import secrets
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from time import perf_counter
-from typing import Any, Iterator, Sequence
+from typing import Any, Callable, Iterator, Sequence
 
 import numpy as np
 import torch
@@ -83,13 +83,19 @@ class Stream(Iterator[Step]):
             raise StopIteration
         return step
 
-    def prefill(self) -> None:
-        """Evaluate the prompt and commit the first token. The first `next` does this by itself."""
+    def prefill(self, proceed: Callable[[], bool] = lambda: True) -> None:
+        """Evaluate the prompt and commit the first token. The first `next` does this by itself.
+
+        `proceed` is asked between the parts of a long prompt; False cancels.
+        """
         if self._steps is not None or self._held is None:
             return
         clock = perf_counter()
-        self._decoding.prefill()
+        complete = self._decoding.prefill(proceed)
         self.trace.prefill_seconds = perf_counter() - clock
+        if not complete:
+            self.close()
+            return
         self._steps = self._decoding.steps()
         self._update(0.0)
 
@@ -140,6 +146,8 @@ def stream(
 ) -> Stream:
     """Decode an answer step by step; see `generate` for the arguments. Yields `recap.Step` as each pass ends."""
     check_request(max_new_tokens, temperature, seed)
+    if drafter is not None and not callable(getattr(drafter, "draft", None)):
+        raise TypeError(f"drafter must be a recap.Drafter or another proposer, not {type(drafter).__name__}")
     if session is None:
         session = Session(target, method or "recap", config or getattr(drafter, "config", None))
         if drafter is not None:
@@ -153,14 +161,14 @@ def stream(
     held = session.answering()
     held.__enter__()
     try:
-        return _begin(session, prompt, list(images), method or session.method, max_new_tokens, temperature, seed, held)
+        return _begin(session, prompt, images, method or session.method, max_new_tokens, temperature, seed, held)
     except BaseException:
         held.__exit__(None, None, None)
         raise
 
 
 def _begin(
-    session: Session, chat: Any, images: list[Any], method: str, max_new_tokens: int, temperature: float,
+    session: Session, chat: Any, images: Any, method: str, max_new_tokens: int, temperature: float,
     seed: int | None, held: Any,
 ) -> Stream:
     proposer = session.drafter(method)

@@ -27,6 +27,8 @@ class Session:
     """
 
     def __init__(self, target: Target, method: str = "recap", config: RecapConfig | None = None) -> None:
+        if not isinstance(target, Target):
+            raise TypeError(f"target must come from recap.load_target or recap.wrap, not {type(target).__name__}")
         if method not in METHODS:
             raise ValueError(f"method must be one of {', '.join(METHODS)}, got {method!r}")
         if config is not None and not isinstance(config, RecapConfig):

@@ -361,21 +361,23 @@ def test_control_tokens_in_plain_text_can_be_kept_plain(real):
     assert not {0, 1, 2} & set(plain) and tokenizer.decode(plain) == text
 
 
-def test_a_weights_file_that_does_not_load_is_verified_and_refetched(real, tmp_path, monkeypatch):
+def test_weights_are_hashed_before_they_are_loaded(real, monkeypatch):
     from recap.targets.builtin import language_model
 
-    bad = tmp_path / "bad"
-    bad.mkdir()
-    for path in real.language_model.iterdir():
-        (bad / path.name).symlink_to(path)
-    (bad / "model.safetensors").unlink()
-    (bad / "model.safetensors").write_bytes(b"\xff" * 64)
     asked = []
 
-    def replaced(progress=None, verify=False):
+    def noted(progress=None, verify=False):
         asked.append(verify)
-        return assets.Assets(real.language_model if verify else bad, real.classifier)
+        return real
 
-    monkeypatch.setattr(language_model, "ensure", replaced)
+    monkeypatch.setattr(language_model, "ensure", noted)
     model, _ = language_model.load_language_model(torch.bfloat16)
-    assert asked == [False, True] and model.config.vocab_size == 49152
+    assert asked == [True] and model.config.vocab_size == 49152
+
+
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="needs Linux's /proc, where nothing can be created")
+def test_a_folder_where_nothing_can_be_written_is_said_at_once():
+    from recap.targets.builtin.store import locked
+
+    with pytest.raises(AssetError, match="/proc"), locked(Path("/proc"), lambda text, fraction: None):
+        pass

@@ -14,6 +14,11 @@ def test_a_string_is_one_user_message_with_its_pictures_in_front():
     assert messages[0].text == "[picture]\n[picture]\nWhat is this?"
 
 
+@pytest.mark.parametrize(("images", "pictures"), [("a.png", ["a.png"]), (b"bytes", [b"bytes"]), (None, []), ((), [])])
+def test_one_picture_needs_no_list(images, pictures):
+    assert read_chat("What is this?", images)[1] == pictures
+
+
 def test_parts_consume_pictures_in_order():
     chat = [
         {"role": "system", "content": "Be brief."},
@@ -43,6 +48,7 @@ def test_pictures_without_parts_join_the_last_user_message():
         ([{"role": "user", "content": [{"type": "image"}]}], [], "no picture is left"),
         ([{"role": "user", "content": [{"type": "image"}]}], ["a", "b"], "room for 1"),
         (7, [], "string or a list"),
+        ("half \ud800", [], "not Unicode text"),
     ],
 )
 def test_anything_else_is_refused_with_a_sentence(chat, images, words):

@@ -40,6 +40,24 @@ def test_generate_streams_compares_and_writes_a_trace(tiny, picture, tmp_path, c
     assert "committed:" in capsys.readouterr().out
 
 
+def test_an_interrupt_keeps_the_answer_so_far_and_compares_nothing(tiny, tmp_path, capsys, monkeypatch):
+    from recap.generation import Stream
+
+    follow = Stream.__next__
+
+    def interrupted(self):
+        if len(self.trace.steps) == 2:
+            raise KeyboardInterrupt
+        return follow(self)
+
+    monkeypatch.setattr(Stream, "__next__", interrupted)
+    file = tmp_path / "out.json"
+    assert main(["generate", "--prompt", "Hi", "--max-new-tokens", "40", "--trace", str(file), *tiny]) == 130
+    trace = Trace.from_json(file.read_text())
+    assert trace.finish_reason == "cancelled" and len(trace.steps) == 2 and trace.comparison is None
+    assert "S " not in capsys.readouterr().err
+
+
 def test_sampling_with_compare_uses_one_seed(tiny, capsys):
     assert main(["generate", "--prompt", "Hi", "--temperature", "1.0", "--max-new-tokens", "12", "--compare", *tiny]) == 0
     assert "same tokens" in capsys.readouterr().err
@@ -54,6 +72,9 @@ def test_sampling_with_compare_uses_one_seed(tiny, capsys):
         (["--prompt", "a", "--set", "nodes=3"], "nodes"),
         (["--prompt", "a", "--set", "max_nodes=-1"], "max_nodes"),
         (["--prompt", "a", "--trace", "no/such/folder/t.json"], "folder"),
+        (["--prompt", "a", "--trace", "/"], "name of a file"),
+        (["--prompt", "a", "--trace", ""], "name of a file"),
+        (["--prompt", "a", "--seed", str(2**64)], "seed"),
         (["--prompt", "a", "--max-new-tokens", "0"], "max_new_tokens"),
         (["--prompt", "a", "--model", "no/such-model-anywhere"], "no/such-model-anywhere"),
     ],

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import argparse
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
 from ..config import check_request
 from ..methods import METHODS
+from . import INTERRUPTED
 from . import options as shared
 
 
@@ -33,8 +35,8 @@ def run(options: argparse.Namespace) -> int:
     prompt = sys.stdin.read() if options.prompt == "-" else options.prompt
     if not prompt.strip():
         raise ValueError("the prompt is empty; ask something with --prompt")
-    if options.trace and not Path(options.trace).absolute().parent.is_dir():
-        raise ValueError(f"--trace: the folder of {options.trace!r} does not exist")
+    if options.trace is not None:
+        _check_writable(Path(options.trace))
     for picture in options.image:
         if not Path(picture).is_file():
             raise ValueError(f"--image: there is no file {picture!r}")
@@ -50,15 +52,27 @@ def run(options: argparse.Namespace) -> int:
     if options.compare:  # whoever runs first would pay for what is loaded on first use
         generate(target, **arguments | {"max_new_tokens": 2})
     trace = _stream(target, options.method, arguments)
-    if options.compare:
+    cancelled = trace.finish_reason == "cancelled"
+    if options.compare and not cancelled:
         # a seed drawn for the first run is needed for the second
         plain = generate(target, **arguments | {"seed": trace.seed}, method="ar")
         compare(trace, plain.trace)
     print(_figures(trace), file=sys.stderr)
-    if options.trace:
+    if options.trace is not None:
         Path(options.trace).write_text(trace.to_json(), encoding="utf-8")
         print(f"trace written to {options.trace}", file=sys.stderr)
-    return 0
+    return INTERRUPTED if cancelled else 0
+
+
+def _check_writable(path: Path) -> None:
+    """Raises ValueError now rather than after the answer."""
+    if path.is_dir() or not path.name:
+        raise ValueError(f"--trace takes the name of a file, got {str(path)!r}")
+    try:
+        with tempfile.TemporaryFile(dir=path.absolute().parent):
+            pass
+    except OSError as error:
+        raise ValueError(f"--trace: nothing can be written to the folder of {str(path)!r} ({error.strerror})") from None
 
 
 def _stream(target: Any, method: str, arguments: dict[str, Any]) -> Any:

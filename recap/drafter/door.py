@@ -15,7 +15,6 @@ from .draft import Draft, Explanation
 
 BACKENDS = ("auto", "c", "python")
 _WAITING, _PROMPT, _COMMITTED = "no request", "a prompt", "a root"
-_SMALLEST_PRIOR, _LARGEST_PRIOR = 1e-100, 1e100
 
 
 def _load_core(backend: str) -> type:
@@ -78,8 +77,6 @@ class Drafter:
         config = RecapConfig() if config is None else config
         if not isinstance(config, RecapConfig):
             raise TypeError(f"config must be a RecapConfig, not {type(config).__name__}")
-        if not _SMALLEST_PRIOR <= config.priors[2] <= config.priors[0] <= _LARGEST_PRIOR:
-            raise ValueError(f"priors must lie between {_SMALLEST_PRIOR} and {_LARGEST_PRIOR}, got {config.priors}")
         core = _load_core(backend)
         self.config = config
         self.backend = core.backend

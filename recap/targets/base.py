@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from typing import Any, Iterable, Sequence
+from typing import Any, Iterable, Iterator, Sequence
 
 import numpy as np
 import torch
@@ -21,6 +21,8 @@ from .prompt import Opened, Picture, Prompt, expand
 from .prompting import PromptTokenizer
 from .runtime import Runtime
 
+_PREFILL_TOKENS = 1024
+"""Prompt tokens evaluated at once."""
 _BYTE = re.compile("<0x[0-9A-F]{2}>")
 """How vocabularies with byte fallback name a single byte."""
 
@@ -135,13 +137,26 @@ class Target:
         """An empty cache."""
         return self.runtime.new_cache()
 
-    def prefill(self, prompt: Prompt, start: int, cache: PackedCache) -> torch.Tensor:
-        """Evaluate the prompt from `start` (what the cache holds) on; hidden states (n - start, hidden size)."""
+    def prefill(self, prompt: Prompt, start: int, cache: PackedCache) -> Iterator[torch.Tensor]:
+        """Evaluate the prompt from `start` (what the cache holds) on, a part at a time so that it can be left off.
+
+        Yields hidden states (m, hidden size), n - start rows in all. A picture's block is never divided.
+        """
+        cuts = self._cuts(prompt, start)
+        for begin, end in zip(cuts, cuts[1:]):
+            yield self._evaluate(prompt, begin, end, cache)
+
+    def _cuts(self, prompt: Prompt, start: int) -> list[int]:
+        n = len(prompt.ids)
         # a placeholder that the model itself said stands for no picture: it is evaluated apart from those that do
         said = np.nonzero((prompt.ids[start:] == self.placeholder) & ~prompt.pictured()[start:])[0] + start
-        cuts = sorted({start, len(prompt.ids), *said.tolist(), *(said + 1).tolist()})
-        hidden = [self._evaluate(prompt, begin, end, cache) for begin, end in zip(cuts, cuts[1:])]
-        return hidden[0] if len(hidden) == 1 else torch.cat(hidden)
+        cuts = {start, n, *said.tolist(), *(said + 1).tolist()}
+        at = start + _PREFILL_TOKENS
+        while at < n:
+            at = next((span.end for span in prompt.spans if span.start < at < span.end), at)
+            cuts.add(at)
+            at += _PREFILL_TOKENS
+        return sorted(cuts)
 
     def _evaluate(self, prompt: Prompt, begin: int, end: int, cache: PackedCache) -> torch.Tensor:
         positions = None if prompt.positions is None else prompt.positions[:, begin:end]

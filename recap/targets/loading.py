@@ -88,6 +88,8 @@ def _device(device: str | None, name: str) -> str:
         kind = torch.device(device).type
     except RuntimeError:
         raise ValueError(f'device must be such as "cpu", "cuda" or "cuda:1", got {device!r}') from None
+    if kind not in ("cpu", "cuda", "mps", "xpu"):
+        raise ValueError(f'device must be such as "cpu", "cuda" or "cuda:1", got {device!r}')
     if kind == "cuda" and not torch.cuda.is_available():
         raise ValueError(f"device {device!r} was asked for, but torch sees no CUDA device here; use \"cpu\"")
     return device

@@ -11,6 +11,8 @@ from __future__ import annotations
 import re
 from typing import Any, Callable, Sequence
 
+from jinja2 import TemplateError
+
 from ..chat import Message
 
 _PRIVATE_USE = [chr(code) for code in range(0xE000, 0xF8FF)]
@@ -39,7 +41,7 @@ class PromptTokenizer:
     def encode_chat(self, messages: Sequence[Message]) -> list[int]:
         """Ids of the whole chat with the generation prompt; pictures are one placeholder each, not yet expanded."""
         cut, _ = self._marks(messages)
-        return self._encode_pieces(self._render(self._templated(messages, cut)).split(cut), opening=True)
+        return self._encode_pieces(self._rendered(messages, cut).split(cut), opening=True)
 
     def encode_turn(self, history: Sequence[Message], messages: Sequence[Message]) -> list[int]:
         """Ids that follow the last assistant answer of `history`, whose own ids are already known.
@@ -49,7 +51,7 @@ class PromptTokenizer:
         """
         cut, answer = self._marks([*history, *messages])
         known = [*history[:-1], Message("assistant", (answer,))]
-        rendered = self._render(self._templated([*known, *messages], cut))
+        rendered = self._rendered([*known, *messages], cut)
         head, mark, tail = rendered.rpartition(answer)
         if not mark:
             raise ValueError("this model's chat template drops earlier answers, so a conversation cannot be continued")
@@ -70,10 +72,18 @@ class PromptTokenizer:
             raise ValueError("the text uses every private-use character of Unicode; remove some of them") from None
 
     def _cut(self, text: str, cut: str) -> str:
-        """Break every control token; repeated because breaking one may leave another behind."""
-        while match := self._control.search(text):
-            text = text[: match.start() + 1] + cut + text[match.start() + 1 :]
-        return text
+        """Break every control token after its first character; the rest of it may begin another one."""
+        pieces, begin = [], 0
+        while match := self._control.search(text, begin):
+            pieces.append(text[begin : match.start() + 1])
+            begin = match.start() + 1
+        return cut.join([*pieces, text[begin:]])
+
+    def _rendered(self, messages: Sequence[Message], cut: str) -> str:
+        try:
+            return self._render(self._templated(messages, cut))
+        except TemplateError as error:
+            raise ValueError(f"this model's chat template does not take such a chat: {error}") from error
 
     def _templated(self, messages: Sequence[Message], cut: str) -> list[dict]:
         rendered = []

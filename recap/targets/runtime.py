@@ -30,6 +30,7 @@ class Runtime:
         self.config = model.config
         self.body = model.base_model
         self.text_config = model.config.get_text_config(decoder=True)
+        self.vocabulary = model.get_input_embeddings().num_embeddings
         self.device = model.device
         self.dtype = model.dtype
         self.lock = threading.RLock()
@@ -86,6 +87,11 @@ class Runtime:
         `cache.keep` takes the accepted ones.
         """
         n = len(tokens)
+        if tokens.max() >= self.vocabulary:
+            raise ValueError(
+                f"the draft holds token {tokens.max()}, but this model knows {self.vocabulary}: the drafter remembers another "
+                "model's tokens; use a fresh one, or reset() it"
+            )
         if self.exact and n == 1:  # see exact.py: one row may round differently
             tokens, depths, mask = np.repeat(tokens, 2), np.repeat(depths, 2), np.eye(2, dtype=bool)
         positions = self._tensor(depths) + (cache.length + rope_delta)
@@ -122,6 +128,8 @@ class Runtime:
         """The model must be a body and a linear head, or seeding by chunks would use wrong logits."""
         ids = torch.arange(4, device=self.device)[None]
         expected = model(input_ids=ids, use_cache=False).logits
+        if not bool(torch.isfinite(expected).all()):
+            raise ValueError(f"the weights of {type(model).__name__} are damaged: its logits are not finite")
         if self._head is None or not torch.allclose(
             self._head(self.body(input_ids=ids, use_cache=False).last_hidden_state), expected, rtol=1e-2, atol=1e-3
         ):
@@ -149,8 +157,7 @@ class Runtime:
     def check_exact(self, sizes: tuple[int, ...] = (2, 7, 24, 64)) -> bool:
         """Whether passes of these sizes give bit for bit the logits of one-token passes (a fraction of a second)."""
         generator = np.random.default_rng(0)
-        vocabulary = self.text_config.vocab_size
-        prefix, chain = generator.integers(0, vocabulary, 24), generator.integers(0, vocabulary, max(sizes))
+        prefix, chain = (generator.integers(0, self.vocabulary, size) for size in (24, max(sizes)))
         cache = self.new_cache()
         self.prefill(prefix, cache)
         one = np.ones((1, 1), dtype=bool)

@@ -16,7 +16,6 @@ Worth knowing about it:
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -34,19 +33,13 @@ def load_language_model(
 ) -> tuple[Any, Any]:
     """(LlamaForCausalLM in evaluation mode, tokenizer), from the cache folder; fetched first where missing.
 
-    A stored file that does not load is hashed and, if it is damaged, fetched again. No request is made when the files
-    are in place. Raises recap.targets.builtin.store.AssetError when they cannot be had.
+    The stored files are hashed, about half a second, and fetched again if they are damaged: damaged weights may well
+    load and answer nonsense. No request is made when the files are in place. Raises
+    recap.targets.builtin.store.AssetError when they cannot be had.
     """
-    folder = ensure(progress).language_model
-    try:
-        return _load(folder, dtype, device)
-    except Exception:  # whatever a damaged file provokes in the libraries; intact files raise the same again
-        return _load(ensure(progress, verify=True).language_model, dtype, device)
-
-
-def _load(folder: Path, dtype: torch.dtype, device: str | torch.device) -> tuple[Any, Any]:
     from transformers import AutoTokenizer, LlamaForCausalLM
 
+    folder = ensure(progress, verify=True).language_model
     with quiet():
         tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
         model = LlamaForCausalLM.from_pretrained(folder, dtype=dtype, local_files_only=True)

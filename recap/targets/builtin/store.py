@@ -78,6 +78,8 @@ def locked(cache: Path, progress: Progress) -> Iterator[None]:
     """One process at a time may write to the cache; the others wait and say so. Removes what killed ones left."""
     with explained(cache):
         cache.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=cache):
+            pass  # where nothing can be written, a lock would be waited for without end
         lock = FileLock(cache / ".lock")
         try:
             lock.acquire(timeout=0)
@@ -142,7 +144,7 @@ def explained(cache: Path) -> Iterator[None]:
                 f"The disk of {cache} is full. Free some space, or set RECAP_CACHE to a folder on a larger disk, "
                 "and try again; nothing half-written was kept."
             ) from error
-        if code in (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EEXIST):
+        if code in (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOENT, errno.ENOTDIR, errno.EEXIST):
             raise AssetError(
                 f"{cache} cannot be written ({error}). Set RECAP_CACHE to a folder of your own and try again."
             ) from error
