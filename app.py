@@ -24,6 +24,7 @@ from starlette.middleware import Middleware
 
 import recap
 from recap.targets.loading import default_model
+from studio import inputs
 from studio.examples import examples
 from studio.policy import OnlyThisServer
 from studio.worker import Answer, Conversation, Worker
@@ -37,6 +38,24 @@ TEXT_EVERY, TREE_EVERY = 0.1, 0.4
 """Seconds between two looks at a growing answer, and between two trees: what an eye can take."""
 NO_TREE = "Ask something: the tree of candidate tokens appears here while the answer is being written."
 NO_PASS = "This method drafts nothing: each pass of the model gives one token, so there is no tree to draw."
+
+
+class Page(gr.Blocks):
+    """Blocks whose inputs are checked before gradio fetches or opens anything, and refused in sentences."""
+
+    async def preprocess_data(self, block_fn: Any, given: list[Any], *rest: Any, **named: Any) -> list[Any]:
+        try:
+            given = [
+                inputs.uploaded(value) if isinstance(block, gr.Image) else value
+                for block, value in zip(block_fn.inputs, given)
+            ]
+            return await super().preprocess_data(block_fn, given, *rest, **named)
+        except gr.Error as error:
+            raise gr.Error(error.message, print_exception=False) from None
+        except InvalidPathError:
+            raise gr.Error("The picture is not one that was uploaded to this server.", print_exception=False) from None
+        except ValueError as error:
+            raise gr.Error(str(error), print_exception=False) from None
 
 
 def build(worker: Worker) -> gr.Blocks:

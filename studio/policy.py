@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-POLICY = "default-src 'self' data: blob: 'unsafe-inline' 'unsafe-eval'; object-src 'none'; base-uri 'self'"
+POLICY = (
+    "default-src 'self' data: blob: 'unsafe-inline' 'unsafe-eval'; object-src 'none'; base-uri 'self'; "
+    "form-action 'none'"
+)
 """gradio evaluates its templates and styles inline, so those two must stay allowed."""
 
 

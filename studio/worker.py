@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -25,6 +26,8 @@ class Conversation:
         """Path of the picture that the conversation already holds."""
         self.answer: Answer | None = None
         """The answer in the making, if any."""
+        self.latest: Answer | None = None
+        """The answer that was asked for last in this chat, ended or not."""
         self._session: recap.Session | None = None
         self._fresh = False
 
@@ -40,11 +43,12 @@ class Conversation:
     def clear(self) -> None:
         """Start a new chat, stopping the answer in the making."""
         self.stop()
-        self.messages, self.picture, self.answer, self._fresh = [], None, None, True
+        self.messages, self.picture, self.answer, self.latest, self._fresh = [], None, None, None, True
 
     def stop(self) -> None:
-        if self.answer is not None:
-            self.answer.stop()
+        answer = self.answer  # the worker may take it away meanwhile
+        if answer is not None:
+            answer.stop()
 
     def close(self) -> None:
         """The visitor has gone: stop and let go of memories and cache."""
@@ -67,6 +71,7 @@ class Answer:
         """A sentence, when it failed."""
         self._stopped = threading.Event()
         self._changed = threading.Event()
+        self._worker: Worker | None = None
 
     @property
     def text(self) -> str:
@@ -87,10 +92,10 @@ class Answer:
         return self.state in ("done", "failed")
 
     def stop(self) -> None:
-        """End within one pass; what was said so far is kept."""
+        """End within one pass, at once if it is still waiting; what was said so far is kept."""
         self._stopped.set()
-        if self.state == "waiting":
-            self._now("done")
+        if self._worker is not None:
+            self._worker._withdraw(self)
 
     def follow(self, seconds: float) -> Iterator[None]:
         """Yields when something has changed, at most once in `seconds`, until the answer has ended."""
@@ -106,9 +111,6 @@ class Answer:
 
     def _run(self, target: Any) -> None:
         """On the worker's thread alone: torch keeps some of its modes per thread."""
-        if self.stopped:
-            return self._now("done")
-        self._now("reading")
         pictures = [self.picture] if self.picture else []
         session = self.conversation.session(target)
         with recap.stream(
@@ -116,15 +118,10 @@ class Answer:
         ) as stream:
             self.trace = stream.trace
             if not self.stopped:
-                stream.prefill()
+                stream.prefill(lambda: not self.stopped)
                 self._now("writing")
             while not self.stopped and next(stream, None) is not None:
                 self._changed.set()
-        self._now("done")
-
-    def _fail(self, sentence: str) -> None:
-        self.error = sentence
-        self._now("failed")
 
 
 class Worker:
@@ -134,6 +131,8 @@ class Worker:
         self._load = load
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="device")
         self._queue: list[Answer] = []
+        """The answer in the making first, then those that wait."""
+        self._at_work = False
         self._lock = threading.Lock()
         self._started = time.monotonic()
         self.target: Any = None
@@ -155,33 +154,69 @@ class Worker:
     def ask(self, answer: Answer) -> Answer:
         """Queue an answer; its state tells how it goes."""
         with self._lock:
+            answer._worker = self
+            answer.conversation.answer = answer.conversation.latest = answer
             self._queue.append(answer)
-        answer.conversation.answer = answer
-        self._thread.submit(self._run, answer)
+            if not self._at_work:
+                self._at_work = True
+                self._thread.submit(self._work)
         return answer
 
     def ahead(self, answer: Answer) -> int:
-        """How many other answers come first."""
+        """How many other answers come first; those stopped while they waited are not among them."""
         with self._lock:
             return self._queue.index(answer) if answer in self._queue else 0
 
+    def _work(self) -> None:
+        """Give one answer after another until none waits."""
+        while True:
+            with self._lock:
+                if not self._queue:
+                    self._at_work = False
+                    return
+                answer = self._queue[0]
+            self._run(answer)
+
     def _run(self, answer: Answer) -> None:
+        error = ""
         try:
             self._ensure_loaded()
+            if not self._begin(answer):
+                return
             if self.error:
-                answer._fail(f"The model could not be loaded: {self.error}")
+                error = f"The model could not be loaded: {self.error}"
             else:
                 answer._run(self.target)
-        except (ValueError, TypeError) as error:  # the engine's sentences about what a person gave it
-            answer._fail(_sentence(error))
-        except Exception as error:
+        except (ValueError, TypeError) as mistake:  # the engine's sentences about what a person gave it
+            error = _sentence(mistake)
+        except Exception as mistake:
             log.exception("an answer failed")
-            answer._fail(f"Something went wrong while answering ({type(error).__name__}: {_sentence(error)})")
+            error = f"Something went wrong while answering ({type(mistake).__name__}: {_sentence(mistake)})"
         finally:
-            if answer.conversation.answer is answer:
-                answer.conversation.answer = None
             with self._lock:
-                self._queue.remove(answer)
+                self._leave(answer, error)
+
+    def _begin(self, answer: Answer) -> bool:
+        """From now on a stop has to wait for the end of a pass. False if the answer was stopped before."""
+        with self._lock:
+            if not answer.ended:
+                answer._now("reading")
+            return not answer.ended
+
+    def _withdraw(self, answer: Answer) -> None:
+        with self._lock:
+            if answer.state == "waiting":
+                self._leave(answer)
+
+    def _leave(self, answer: Answer, error: str = "") -> None:
+        """The one way out of the queue. The caller holds the lock."""
+        if answer not in self._queue:
+            return
+        self._queue.remove(answer)
+        if answer.conversation.answer is answer:
+            answer.conversation.answer = None
+        answer.error = error
+        answer._now("failed" if error else "done")
 
     def _ensure_loaded(self) -> None:
         if self.target is not None:
@@ -194,8 +229,12 @@ class Worker:
             self.error = _sentence(error)
 
 
+_FOLDERS = re.compile(r"""(?<![\w:/.])(?:/[^\s/'":,]+)+/(?=[^\s/'"])|\b[A-Za-z]:\\(?:[^\s\\'":]+\\)+""")
+
+
 def _sentence(error: BaseException) -> str:
-    text = str(error).strip() or type(error).__name__
+    """What an exception says as a sentence, without this machine's folders: visitors may be anyone."""
+    text = _FOLDERS.sub("", str(error).strip()) or type(error).__name__
     if text.split()[0].isalpha():  # not the name of an argument
         text = text[0].upper() + text[1:]
     return text if text[-1] in ".!?…" else text + "."
