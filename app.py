@@ -23,6 +23,7 @@ from gradio.themes.utils.fonts import Font
 from starlette.middleware import Middleware
 
 import recap
+from recap.pictures import open_picture
 from recap.targets.loading import default_model
 from studio import inputs
 from studio.examples import examples
@@ -40,43 +41,26 @@ NO_TREE = "Ask something: the tree of candidate tokens appears here while the an
 NO_PASS = "This method drafts nothing: each pass of the model gives one token, so there is no tree to draw."
 
 
-class Page(gr.Blocks):
-    """Blocks whose inputs are checked before gradio fetches or opens anything, and refused in sentences."""
-
-    async def preprocess_data(self, block_fn: Any, given: list[Any], *rest: Any, **named: Any) -> list[Any]:
-        try:
-            given = [
-                inputs.uploaded(value) if isinstance(block, gr.Image) else value
-                for block, value in zip(block_fn.inputs, given)
-            ]
-            return await super().preprocess_data(block_fn, given, *rest, **named)
-        except gr.Error as error:
-            raise gr.Error(error.message, print_exception=False) from None
-        except InvalidPathError:
-            raise gr.Error("The picture is not one that was uploaded to this server.", print_exception=False) from None
-        except ValueError as error:
-            raise gr.Error(str(error), print_exception=False) from None
-
-
 def build(worker: Worker) -> gr.Blocks:
     """The page and its endpoints around one worker."""
     visitors: WeakValueDictionary[str, Conversation] = WeakValueDictionary()
     gr.set_static_paths([PLOTLY, HERE / "assets" / "examples"])
 
-    with gr.Blocks(title="RECAP Studio", analytics_enabled=False, fill_width=True) as page:
+    with inputs.Checked(title="RECAP Studio", analytics_enabled=False, fill_width=True) as page:
         conversation = gr.State(None, delete_callback=lambda gone: gone and gone.close())
         with gr.Row(equal_height=False, elem_id="head"):
             gr.HTML("<h1>RECAP Studio</h1><p>Ask about a picture and watch the answer being guessed, checked and "
                     "kept, several tokens a pass.</p>", elem_id="title", scale=5, apply_default_css=False)  # fmt: skip
             status = gr.HTML(_status(worker), elem_id="model-status", scale=9, apply_default_css=False)
         with gr.Row(equal_height=False):
-            with gr.Column(scale=5, min_width=330):
+            with gr.Column(scale=5, min_width=330, elem_id="left"):
                 image = gr.Image(
                     type="filepath", image_mode=None, sources=["upload", "clipboard"],
                     label="Picture", show_label=False, height=190, elem_id="image", buttons=[],
                 )  # fmt: skip
                 # the engine opens pictures itself: it knows more kinds, and says in a sentence what is wrong with one
                 image.preprocess = lambda payload: payload.path if payload else None
+                flaw = gr.HTML(elem_id="flaw", elem_classes="notice", apply_default_css=False)
                 samples = examples(HERE / "assets" / "examples")
                 if samples:
                     shown = gr.Dataset(
@@ -84,11 +68,11 @@ def build(worker: Worker) -> gr.Blocks:
                         label="Or try one of these", samples_per_page=12, elem_id="examples",
                     )  # fmt: skip
                 chat = gr.Chatbot(
-                    elem_id="chat", height="max(230px, calc(100vh - 590px))", show_label=False, buttons=["copy"],
+                    elem_id="chat", height="max(230px, calc(100vh - 590px))", show_label=False, buttons=[],
                     latex_delimiters=[], feedback_options=None,
                     placeholder="Choose a picture and ask about it, or just ask.",
                 )  # fmt: skip
-                notice = gr.HTML(elem_id="notice", apply_default_css=False)
+                notice = gr.HTML(elem_id="notice", elem_classes="notice", apply_default_css=False)
                 with gr.Row(equal_height=True, elem_id="ask"):
                     prompt = gr.Textbox(
                         placeholder="Ask about the picture …", label="Question", show_label=False, container=False,
@@ -132,25 +116,25 @@ def build(worker: Worker) -> gr.Blocks:
             if mine.answer is not None:
                 yield {notice: _notice("The last answer is still being written: stop it, or wait for its end.")}
                 return
-            if not question.strip():
-                yield {notice: _notice("Type a question first.")}
+            try:
+                question, most = inputs.question(question), inputs.tokens(most)
+            except ValueError as error:
+                yield {notice: _notice(str(error))}
                 return
             fresh = path if path != mine.picture else None
-            answer = worker.ask(Answer(mine, question, fresh, way, int(most)))
             said, before = mine.messages, len(mine.messages)
             said += [{"role": "user", "content": {"path": fresh}}] if fresh else []
             said += [{"role": "user", "content": text.literal(question)}, {"role": "assistant", "content": ""}]
-            yield {
-                chat: _say(mine, worker, answer), prompt: "", notice: "", send: gr.update(interactive=False),
-                stop: gr.update(interactive=True), conversation: mine, picture: _empty(NO_TREE), caption: "",
-                numbers: summary.numbers(None),
-            }  # fmt: skip
+            answer = worker.ask(Answer(mine, question, fresh, way, most))
+            _say(said, worker, answer)
+            yield {**now(mine), prompt: "", notice: "", conversation: mine}
             try:
                 drawn, at = None, 0.0
                 for _ in answer.follow(TEXT_EVERY):
-                    if mine.messages is not said:  # cleared meanwhile: this chat is no longer on the page
-                        return
-                    update: dict[Any, Any] = {chat: _say(mine, worker, answer)}
+                    if mine.messages is not said:
+                        break
+                    _say(said, worker, answer)
+                    update: dict[Any, Any] = {chat: said, **buttons(mine)}
                     if answer.step is not drawn and time.monotonic() - at >= TREE_EVERY:
                         drawn, at = answer.step, time.monotonic()
                         update |= _show(answer)
@@ -158,16 +142,27 @@ def build(worker: Worker) -> gr.Blocks:
             finally:  # the visitor closed the page, or the answer has ended
                 answer.stop()
             if mine.messages is not said:
+                # cleared meanwhile; gradio repeats what was yielded last, so that must be what holds now
+                yield now(mine)
                 return
-            end: dict[Any, Any] = {send: gr.update(interactive=True), stop: gr.update(interactive=False)}
-            end[status] = _status(worker)
+            end: dict[Any, Any] = {status: _status(worker), notice: _ending(answer)}
             if answer.state == "failed" and not answer.text:
                 del said[before:]
-                end |= {prompt: question, picture: _empty(NO_TREE), caption: ""}
+                mine.latest = None
+                end[prompt] = question
             else:
                 mine.picture = path if answer.trace and answer.trace.token_ids else mine.picture
-                end |= _show(answer)
-            yield {**end, chat: _say(mine, worker, answer), notice: _ending(answer)}
+                _say(said, worker, answer)
+            yield {**now(mine), **end}
+
+        def buttons(mine: Conversation) -> dict:
+            busy = mine.answer is not None
+            return {send: gr.update(interactive=not busy), stop: gr.update(interactive=busy)}
+
+        def now(mine: Conversation) -> dict:
+            """Everything that shows a conversation, as it is at this moment."""
+            blank = {picture: _empty(NO_TREE), caption: "", numbers: summary.numbers(None)}
+            return {chat: mine.messages, **buttons(mine), **blank, **(_show(mine.latest) if mine.latest else {})}
 
         def _show(answer: Answer) -> dict:
             trace, step = answer.trace, answer.step
@@ -181,22 +176,30 @@ def build(worker: Worker) -> gr.Blocks:
             }
 
         def begin_again(mine: Conversation | None) -> dict:
-            if mine is not None:
-                mine.clear()
-            return {
-                chat: [], notice: "", caption: "", picture: _empty(NO_TREE), numbers: summary.numbers(None),
-                image: None, prompt: "", send: gr.update(interactive=True), stop: gr.update(interactive=False),
-            }  # fmt: skip
+            mine = mine or Conversation()
+            mine.clear()
+            return {**now(mine), notice: ""}
+
+        def look(path: str | None) -> str:
+            """Whether a picture opens, told before anyone asks about it."""
+            try:
+                if path is not None:
+                    open_picture(path)
+            except ValueError as error:
+                return _notice(str(error))
+            return ""
 
         def answer_for_programs(prompt: str, image: str | None, method: str, max_new_tokens: int) -> Iterator[str]:
             """One answer without a conversation, its text growing as it is decoded.
 
             prompt: the question; image: a picture, or null for none; method: how to decode; max_new_tokens: 1 or more.
             """
-            if method not in recap.METHODS:
-                wanted = ", ".join(recap.METHODS)
-                raise gr.Error(f"method must be one of {wanted}, got {method!r}", print_exception=False)
-            answer = worker.ask(Answer(Conversation(), prompt, image, method, int(max_new_tokens)))
+            try:
+                prompt, method = inputs.question(prompt), inputs.method(method, recap.METHODS)
+                max_new_tokens = inputs.tokens(max_new_tokens)
+            except ValueError as error:
+                raise gr.Error(str(error), print_exception=False) from None
+            answer = worker.ask(Answer(Conversation(), prompt, image, method, max_new_tokens))
             try:
                 shown = None
                 for _ in answer.follow(TEXT_EVERY):
@@ -217,12 +220,18 @@ def build(worker: Worker) -> gr.Blocks:
         gr.on([send.click, prompt.submit], ask, [prompt, image, method, limit, conversation], asking,
               trigger_mode="multiple", **hidden)  # fmt: skip
         stop.click(lambda mine: mine and mine.stop(), conversation, None, queue=False, **hidden)
-        clear.click(begin_again, conversation, [*asking[:5], picture, caption, numbers, image], queue=False, **hidden)
+        # in the browser, at once: what is typed or chosen right after Clear must not be wiped by a late reply
+        clear.click(None, None, [prompt, image], js="() => ['', null]", **hidden)
+        clear.click(begin_again, conversation, [chat, notice, send, stop, picture, caption, numbers], queue=False,
+                    **hidden)  # fmt: skip
+        image.change(look, image, flaw, queue=False, **hidden)
         if samples:
             shown.click(lambda number: samples[number], shown, [image, prompt], **hidden)
         given = [gr.Textbox(visible=False), gr.Image(type="filepath", visible=False),
                  gr.Textbox("recap", visible=False), gr.Number(200, precision=0, visible=False)]  # fmt: skip
-        given[1].preprocess = image.preprocess
+        for one in given:  # as it was sent: `answer_for_programs` says what is wrong with it
+            one.preprocess = image.preprocess if isinstance(one, gr.Image) else lambda value: value
+        limit.preprocess = given[0].preprocess
         gr.Button(visible=False).click(
             answer_for_programs, given, gr.Textbox(visible=False), api_name="chat", concurrency_limit=None,
             show_progress="hidden",
@@ -252,17 +261,19 @@ def _ending(answer: Answer) -> str:
     if answer.state == "failed":
         return _notice(answer.error)
     if answer.stopped and answer.trace and answer.trace.finish_reason == "cancelled":
-        return _notice(f"Stopped after {len(answer.trace.token_ids)} tokens; what was said is kept.")
+        return _notice(f"Stopped after {_tokens(len(answer.trace.token_ids))}; what was said is kept.")
     if answer.trace and answer.trace.finish_reason == "length":
-        return _notice(f"The answer ends here because it reached the limit of {answer.max_new_tokens} tokens.")
+        return _notice(f"The answer ends here because it reached the limit of {_tokens(answer.max_new_tokens)}.")
     return ""
 
 
-def _say(mine: Conversation, worker: Worker, answer: Answer) -> list[dict[str, Any]]:
-    """The chat with the answer as far as it is."""
-    if mine.messages:
-        mine.messages[-1] = {"role": "assistant", "content": text.answer(answer.text) or _waiting(worker, answer)}
-    return mine.messages
+def _tokens(number: int) -> str:
+    return f"{number} token{'' if number == 1 else 's'}"
+
+
+def _say(said: list[dict[str, Any]], worker: Worker, answer: Answer) -> None:
+    """Write the answer as far as it is into its chat."""
+    said[-1] = {"role": "assistant", "content": text.answer(answer.text) or _waiting(worker, answer)}
 
 
 def _waiting(worker: Worker, answer: Answer) -> str:

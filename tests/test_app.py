@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import socket
@@ -11,15 +12,17 @@ import threading
 import time
 import urllib.request
 from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 from gradio_client import Client, handle_file
-from gradio_client.exceptions import AppError
 from PIL import Image
 from playwright.sync_api import Browser, Page, expect
 
+from app import build
 from studio.policy import POLICY
+from studio.worker import Worker
 
 from .browser import Log, chromium, watch
 
@@ -108,14 +111,42 @@ def picture(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def test_page_opens_while_the_model_loads_and_a_question_waits(page: Page) -> None:
-    """First in this file, so that it meets the app just started."""
+def test_page_opens_while_the_model_loads_and_a_question_waits(browser: Browser) -> None:
+    """The real page in this process, around a worker whose model does not come until the test says so."""
+    gate = threading.Event()
+
+    def load() -> None:
+        assert gate.wait(120)
+        raise OSError("no space left on this disk")
+
+    worker = Worker(load)
+    worker.start()
+    studio = build(worker)
+    _, address, _ = studio.launch(prevent_thread_lock=True, quiet=True, server_name="127.0.0.1")
+    context = browser.new_context(viewport={"width": 1280, "height": 800})
+    try:
+        page = context.new_page()
+        page.goto(address)
+        expect(page.locator("#model-status")).to_contain_text("oading", timeout=60_000)
+        expect(page.locator("#tree")).to_contain_text("Ask something", timeout=30_000)
+        ask(page, "Say hello.", tokens=8)
+        expect(page.locator("#chat")).to_contain_text("Waiting for the model to load", timeout=20_000)
+        gate.set()
+        sentence = "The model could not be loaded: No space left on this disk."
+        expect(page.locator("#notice")).to_contain_text(sentence, timeout=30_000)
+        expect(page.locator("#prompt textarea")).to_have_value("Say hello.")
+        expect(page.locator("#model-status")).to_contain_text("No model")
+    finally:
+        gate.set()
+        context.close()
+        studio.close()
+
+
+def test_page_says_what_runs(page: Page) -> None:
     for name in IDS:
         expect(page.locator(f"#{name}")).to_have_count(1, timeout=20_000)
-    expect(page.locator("#model-status")).to_contain_text("oading")
     expect(page.locator("#tree")).to_contain_text("Ask something", timeout=30_000)
     ask(page, "Say hello.", tokens=8)
-    expect(page.locator("#chat")).to_contain_text("Waiting for the model to load", timeout=20_000)
     assert answered(page)
     status = page.locator("#model-status")
     expect(status).to_contain_text(re.compile("bfloat16|float32"))
@@ -146,6 +177,15 @@ def test_picture_question_tree(
     nodes.nth(1).scroll_into_view_if_needed()
     nodes.nth(1).hover(force=True)
     expect(page.locator("#tree .hoverlayer")).to_contain_text("efused", timeout=10_000)
+    for node in (1, 5, nodes.count() - 1):  # what a node tells is in view, wherever the node stands
+        nodes.nth(node).scroll_into_view_if_needed()
+        nodes.nth(node).hover(force=True)
+        page.wait_for_timeout(300)
+        told, frame = (page.locator(f"#tree {name}").bounding_box() for name in (".hoverlayer", ".frame"))
+        assert told and frame and told["width"] > 50
+        assert frame["x"] <= told["x"] and told["x"] + told["width"] <= frame["x"] + frame["width"]
+    legend = page.locator("#legend").bounding_box()
+    assert legend and legend["x"] + legend["width"] <= width
     context.close()
     assert_clean(log)
 
@@ -174,10 +214,62 @@ def test_clear_in_the_middle_of_an_answer(page: Page, picture: Path) -> None:
     page.click("#clear")
     expect(page.locator("#chat .message")).to_have_count(0)
     expect(page.locator("#image img")).to_have_count(0)
+    page.wait_for_timeout(4000)  # time enough for what was on its way to come back
+    expect(page.locator("#chat .message")).to_have_count(0)
+    expect(page.locator("#tree")).to_contain_text("Ask something")
+    expect(page.locator("#caption p")).to_have_count(0)
+    expect(page.locator("#numbers dd").first).to_have_text("–")
     ask(page, "What is this?", picture, tokens=8)
     assert answered(page) and page.locator("#chat .bot.message").count() == 1
     expect(page.locator("#chat .user.message img")).to_have_count(1)  # the picture went along again
     expect(page.locator("#notice")).not_to_contain_text("Stopped")
+
+
+def test_a_question_right_after_clear_is_answered(page: Page) -> None:
+    ask(page, "Count from one to two hundred in words, one after another.", tokens=400)
+    expect(page.locator("#caption")).to_contain_text("Pass", timeout=PATIENCE)
+    page.click("#clear")
+    page.fill("#prompt textarea", "Say hello again.")
+    page.press("#prompt textarea", "Enter")
+    expect(page.locator("#chat .user.message")).to_have_text(["Say hello again."], timeout=30_000)
+    expect(page.locator("#stop")).to_be_enabled(timeout=30_000)
+    page.click("#stop")
+    expect(page.locator("#send")).to_be_enabled(timeout=PATIENCE)
+    expect(page.locator("#chat .user.message")).to_have_text(["Say hello again."])
+    assert page.locator("#chat .bot.message").count() == 1
+
+
+def test_a_question_stopped_while_it_waits_can_be_asked_again_at_once(page: Page, address: str) -> None:
+    question = "Count from one to two hundred in words, one after another."
+    long = Client(address, verbose=False).submit(question, None, "ar", 512, api_name="/chat")
+    while not long.outputs():
+        time.sleep(0.1)
+    ask(page, "Say hello.", tokens=8)
+    expect(page.locator("#chat")).to_contain_text("1 other answer first", timeout=30_000)
+    page.click("#stop")
+    expect(page.locator("#chat")).to_contain_text("stopped before the first word", timeout=10_000)
+    ask(page, "Say goodbye.", tokens=8)
+    expect(page.locator("#chat")).to_contain_text("1 other answer first", timeout=10_000)
+    assert not long.done() and page.locator("#notice p").count() == 0
+    long.cancel()
+    assert answered(page)
+
+
+def test_a_notice_leaves_the_controls_on_the_page(page: Page, tmp_path: Path) -> None:
+    broken = tmp_path / "broken.png"
+    broken.write_bytes(b"this is no picture at all")
+    page.set_input_files("#image input[type=file]", str(broken))
+    expect(page.locator("#flaw")).to_contain_text("'broken.png' could not be read", timeout=30_000)
+    for name in ("#limit", "#method", "#legend"):
+        box = page.locator(name).bounding_box()
+        assert box and box["y"] + box["height"] <= 800, name
+    assert page.evaluate("document.documentElement.scrollHeight") <= 800
+    page.click("#clear")
+    expect(page.locator("#flaw p")).to_have_count(0)
+    page.click("#send")
+    expect(page.locator("#notice")).to_contain_text("Type a question first")
+    box = page.locator("#limit").bounding_box()
+    assert box and box["y"] + box["height"] <= 800
 
 
 def test_an_example_fills_in_its_picture_and_question(page: Page) -> None:
@@ -218,10 +310,60 @@ def test_programs_see_one_endpoint_and_both_methods_agree(address: str, picture:
     final = job.result(timeout=PATIENCE / 1000)
     parts = job.outputs()
     assert final == parts[-1] and all(final.startswith(part.rstrip()) for part in parts) and len(parts) > 1
-    with pytest.raises(AppError, match="method must be one of"):
-        client.predict("Hello", None, "guessing", 8, api_name="/chat")
-    with pytest.raises(AppError, match="max_new_tokens"):
-        client.predict("Hello", None, "recap", 0, api_name="/chat")
+
+
+class Fetched(BaseHTTPRequestHandler):
+    """A server that must not be asked for anything."""
+
+    asked: list[str] = []
+
+    def do_GET(self) -> None:
+        self.asked.append(self.path)
+        self.send_error(404)
+
+
+def test_programs_get_a_sentence_for_whatever_they_send(address: str, picture: Path) -> None:
+    """The log of the app is searched for tracebacks when the tests end."""
+    other = ThreadingHTTPServer(("127.0.0.1", 0), Fetched)
+    threading.Thread(target=other.serve_forever, daemon=True).start()
+    url = f"http://127.0.0.1:{other.server_port}/p.png"
+    mark = {"meta": {"_type": "gradio.FileData"}}
+    number, image = "max_new_tokens must be a whole number", "image must be null or a picture uploaded"
+    for given, sentence in (
+        (["Hello", None, "guessing", 8], "method must be one of"),
+        (["Hello", None, None, 8], "method must be one of"),
+        (["Hello", None, "recap", 0], number),
+        (["Hello", None, "recap", None], number),
+        (["Hello", None, "recap", "eight"], number),
+        (["Hello", None, "recap", 10**300], number),
+        ([" \n", None, "recap", 8], "Type a question first"),
+        ([5, None, "recap", 8], "prompt must be text"),
+        ([None, None, "recap", 8], "prompt must be text"),
+        (["Hello", {}, "recap", 8], image),
+        (["Hello", "cat.png", "recap", 8], image),
+        (["Hello", {"url": url}, "recap", 8], image),
+        (["Hello", {"path": url, **mark}, "recap", 8], image),
+        (["Hello", {"path": url}, "recap", 8], image),
+        (["Hello", {"path": 5, **mark}, "recap", 8], image),
+        (["Hello", {"path": str(picture)}, "recap", 8], "none that was uploaded"),
+        (["Hello", {"path": "/etc/hostname", **mark}, "recap", 8], "none that was uploaded"),
+        (["Hello"], "does not fit this endpoint"),
+    ):
+        said = posted(address, given)
+        assert sentence in said and len(said) < 400 and str(picture.parent) not in said and "/etc" not in said, said
+    assert Fetched.asked == []
+    other.shutdown()
+
+
+def posted(address: str, given: list) -> str:
+    """The error that /chat answers with."""
+    call = f"{address}gradio_api/call/chat"
+    body = json.dumps({"data": given}).encode()
+    asked = urllib.request.Request(call, body, {"content-type": "application/json"})
+    event = json.load(urllib.request.urlopen(asked, timeout=30))["event_id"]
+    answer = urllib.request.urlopen(f"{call}/{event}", timeout=PATIENCE / 1000).read().decode()
+    assert "event: error" in answer
+    return json.loads(answer.rpartition("data: ")[2])["error"] or "no word"
 
 
 def test_two_at_once_take_turns(address: str) -> None:
@@ -239,6 +381,7 @@ def test_two_at_once_take_turns(address: str) -> None:
 
 def test_policy_and_help(address: str) -> None:
     assert urllib.request.urlopen(address).headers["content-security-policy"] == POLICY
+    assert "form-action 'none'" in POLICY
     shown = subprocess.run([sys.executable, "app.py", "--help"], cwd=ROOT, capture_output=True, text=True, timeout=120)
     assert shown.returncode == 0
     for flag in ("--model", "--device", "--dtype", "GRADIO_SERVER_PORT"):

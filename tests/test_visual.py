@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import random
 import re
+from html import unescape
+from html.parser import HTMLParser
 
 import networkx as nx
 import plotly.graph_objects as go
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from markdown_it import MarkdownIt
 
 from recap.trace import RowTable, Step
 from visual import layout, reasons, summary, text, theme, tree
@@ -77,7 +81,7 @@ def test_every_node_is_drawn_once_where_the_layout_says(step: Step, look: str) -
 @settings(max_examples=40, deadline=None)
 @given(steps)
 def test_own_choice_is_a_hollow_node_on_free_places(step: Step) -> None:
-    own = tree.spec(step)["data"][-2]
+    own = tree.spec(step)["data"][-1]
     end = step.accepted_nodes[-1] if step.accepted_nodes else 0
     assert own["x"] == [step.depths[end] + 1]  # synthetic targets always choose, so there always is one
     taken = set(zip(step.depths, layout.tidy(step).rows))
@@ -85,9 +89,11 @@ def test_own_choice_is_a_hollow_node_on_free_places(step: Step) -> None:
     assert (x, y) not in taken and (x + 1, y) not in taken
     low, high = tree.spec(step)["layout"]["yaxis"]["range"]
     assert high < y < low and "Not proposed" in own["hovertext"][0].replace("<br>", " ")
-    words = tree.spec(step)["data"][-1]["text"][0]
-    assert text.label(step.table.text(step.committed[-1])) in words
-    assert ("instead" in words) == bool(step.children(end))
+    (words,) = tree.spec(step)["layout"]["annotations"]
+    assert text.label(step.table.text(step.committed[-1])) in words["text"] and (words["x"], words["y"]) == (x, y)
+    assert ("instead" in words["text"]) == bool(step.children(end))
+    assert words["bgcolor"] == theme.palette("light").background  # edges that pass behind the words do not cross them
+    assert (y - high) * tree.ROW >= 30  # room for two lines of words, or a label, below the frame's edge
 
 
 @settings(max_examples=40, deadline=None)
@@ -111,9 +117,11 @@ def test_an_answer_that_ends_inside_the_draft() -> None:
     last = step.accepted_nodes[-1]
     cut = Step(**{**vars(step), "committed": [step.tokens[n] for n in step.accepted_nodes[:-1]]})
     cut.accepted = [kept and node != last for node, kept in enumerate(step.accepted)]
-    assert cut.bonus is None and tree.spec(cut)["data"][-2]["x"] == []
+    assert cut.bonus is None and tree.spec(cut)["data"][-1]["x"] == []
     assert "the answer ended before it" in reasons.why(cut, last)
-    assert "There the answer ended" in summary.caption(cut)
+    assert "There the limit of tokens was reached" in summary.caption(cut)
+    assert "There the answer ended" in summary.caption(cut, ended=True)
+    assert tree.spec(cut)["layout"]["annotations"] == []
 
 
 def test_no_text_becomes_markup() -> None:
@@ -179,16 +187,102 @@ def test_contrast(look: str) -> None:
     for colour in theme.COLOURS.values():
         # filled nodes carry an outline in ink, so the fill itself only has to be told from its letter
         assert theme.contrast(theme.letter_on(colour), colour) >= 4.5
-        tint = theme.mix(colour, greys.background, 0.26)
+        tint = theme.mix(colour, greys.background, greys.tint)
         assert theme.contrast(theme.letter_on(tint), tint) >= 4.5
+    assert theme.contrast(greys.quiet, greys.background) >= (4.5 if look == "dark" else 2)  # refused, but seen
 
 
-def test_literal_and_answer() -> None:
+def test_literal() -> None:
     assert not set("<>*_`[]!\\") & set(text.literal("<image> **a** `b` [c](d) ![e](f) \\"))
-    assert text.answer("a <img src=x> ![p](http://x/y.png) `<b>` b\n```\n<i>![z]\n```") == (
-        "a &lt;img src=x> !&#91;p](http://x/y.png) `<b>` b\n```\n<i>![z]\n```"
+    assert rendered("**a**\n*b*") == "<p><strong>a</strong><br><em>b</em></p>"
+    assert rendered("- a\n  1. b\n\n# h\n> q") == (
+        "<ul><li>a<ol><li>b</li></ol></li></ul><h1>h</h1><blockquote><p>q</p></blockquote>"
     )
-    assert text.answer("```\n<never closed") == "```\n<never closed"
+    assert unescape(rendered("a `<b>&amp;` b\n```c\ni<b\n\n\t![z]\n```\n\nend")) == (
+        "<p>a <code><b>&amp;</code> b</p><pre><code>i<b\n\n\t![z]</code></pre><p>end</p>"
+    )
+    assert unescape(rendered("```\n<never closed")) == "<pre><code><never closed</code></pre>"
+    assert "<td>1</td>" in rendered("|a|\n|-|\n|1|") and '<ol start="0">' in rendered("0. a")
+
+
+PLAIN = set("p strong em ul ol li code pre h1 h2 h3 h4 h5 h6 br blockquote hr table thead tbody tr th td".split())
+
+
+class Elements(HTMLParser):
+    """What a browser makes of HTML: names of elements, attributes, text."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.tags: set[str] = set()
+        self.attributes: set[str] = set()
+        self.said = ""
+        self.feed(page)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+        self.attributes |= {f"{tag} {name}" for name, _ in attrs}
+
+    def handle_data(self, data: str) -> None:
+        self.said += data
+
+    def handle_comment(self, data: str) -> None:
+        self.tags.add("!--")
+
+    handle_decl = handle_pi = unknown_decl = handle_comment
+
+
+def rendered(markdown: str) -> str:
+    """As the chat shows it: indentation cleaned by gradio, then a reader of Markdown that lets HTML through."""
+    renderer = MarkdownIt("js-default", {"html": True, "breaks": True, "linkify": False})
+    return renderer.render(inspect.cleandoc(text.answer(markdown)))
+
+
+def assert_harmless(markdown: str) -> None:
+    page = Elements(rendered(markdown))
+    assert page.tags <= PLAIN and page.attributes <= {"ol start"}, rendered(markdown)
+
+
+HOSTILE = (
+    "``` <b>live</b> <img src=/p2.png>",
+    "`\\`![p](http://evil.example/p7.png)\\``",
+    "\\`![p](http://evil.example/p7.png)\\`",
+    "- ```\n<form action=http://evil.example>",
+    "&#10;&#10;![p](/p.png)&#13;&#13;<img src=/p>",
+    "&lt;img src=/p&gt; &#60;b&#62; <http://evil.example> [a](javascript:x) www.evil.example\n\n[a]: /p\n\n![a] [a]",
+    "</code></pre></p><script>x</script>\n<!-- <b>\n<?x?>\n<![CDATA[x]]>",
+)
+
+
+@pytest.mark.parametrize("markdown", HOSTILE)
+def test_nothing_a_model_writes_becomes_an_element(markdown: str) -> None:
+    assert_harmless(markdown)
+    for start in ("> ", "1. ", "    ", "```\n", "~~~ ", "`", "\\", "|", "<p>\n\n"):
+        assert_harmless(start + markdown)
+
+
+PIECES = st.lists(
+    st.sampled_from(
+        ["```", "``", "`", "~~~", "\\", "<b>", "<img src=/p>", "![p](/q)", "[a](/b)", "</p>", "&#10;", "&lt;", "\n", "\n\n",
+         "\r", "    ", "- ", "> ", "1. ", "# ", "|", "|-|", "a"]
+    ), max_size=12,
+).map("".join)  # fmt: skip
+
+
+@settings(max_examples=400, deadline=None)
+@given(PIECES | st.text(st.sampled_from("`~<>![]()\\&#;/=\"|-*_ \t\n\r1:abpimgsrc"), max_size=60))
+def test_no_text_at_all_becomes_an_element(markdown: str) -> None:
+    assert_harmless(markdown)
+
+
+@given(st.text(st.characters(codec="utf-8"), max_size=60))
+def test_every_letter_of_an_answer_is_shown(markdown: str) -> None:
+    def letters(some: str) -> list[str]:
+        return [one for one in some if one.isalpha()]
+
+    assert_harmless(markdown)
+    quiet = markdown.translate({ord(mark): " " for mark in "&`~"})  # which name characters and languages
+    assert letters(Elements(rendered(quiet)).said) == letters(quiet)
 
 
 def test_numbers_and_caption_and_status() -> None:

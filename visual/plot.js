@@ -6,7 +6,7 @@ const plot = element.querySelector(".plot");
 const toggle = element.querySelector(".toggle");
 const WIDEST_COLUMN = 112;
 const LEAST_ROW = 10;
-const ABOVE = 30; // room above the root of a pressed tree, pixels
+const ABOVE = 40; // room above the root of a pressed tree, pixels
 let pressed = true;
 
 function draw() {
@@ -21,7 +21,7 @@ function draw() {
   if (tall && pressed) {
     pitch.y = Math.max((frame.clientHeight - ABOVE) / (rows + top), LEAST_ROW);
     top = -ABOVE / pitch.y;
-    press(data, pitch.y);
+    press(data, layout, pitch.y);
   }
   toggle.hidden = !tall;
   toggle.textContent = pressed ? "Read every token" : "See the whole tree";
@@ -33,11 +33,14 @@ function draw() {
   layout.yaxis.range = [top + layout.height / pitch.y, top];
   layout.autosize = false;
   window.Plotly.react(plot, data, layout, { displayModeBar: false, doubleClick: false });
+  if (!plot.dataset.listening) plot.on("plotly_hover", () => requestAnimationFrame(keepInView));
+  plot.dataset.listening = "yes";
   const [x, y] = focus || [0, 0];
   return { x: (x - left) * pitch.x, y: (y - top) * pitch.y };
 }
 
-function press(data, height) {
+function press(data, layout, height) {
+  for (const words of layout.annotations || []) words.text = words.text.replace("the model said<br>", "");
   for (const trace of data) {
     if (trace.name === "refused tokens") trace.visible = false;
     if (trace.name === "accepted tokens") trace.y = trace.y.map((y) => Math.round(y) - 9 / height);
@@ -45,6 +48,17 @@ function press(data, height) {
     trace.mode = "markers";
     trace.marker.size = trace.marker.size.map((size) => Math.min(size, height * 0.8));
   }
+}
+
+// Plotly knows the width of the whole tree, not how much of it the frame shows: what a node tells is moved into view.
+function keepInView() {
+  const layer = plot.querySelector(".hoverlayer");
+  layer.style.transform = "";
+  const [box, view] = [layer, frame].map((it) => it.getBoundingClientRect());
+  const shift = (low, high, from, to) => Math.max(from + 4 - low, Math.min(0, to - 4 - high));
+  const x = shift(box.left, box.right, view.left, view.left + frame.clientWidth);
+  const y = shift(box.top, box.bottom, view.top, view.top + frame.clientHeight);
+  if (box.width) layer.style.transform = `translate(${x}px, ${y}px)`;
 }
 
 // A new tree: scroll just far enough from the root that the end of the accepted path is in view.

@@ -91,8 +91,8 @@ def answer(markdown: str) -> str:
     """A model's Markdown as one line of HTML: emphasis, headings, lists, tables and code, nothing else.
 
     Pictures, links and tags stay the text that they are. Every tag in the result is one of a fixed few (an ordered
-    list may say where it starts), and every punctuation mark of the text is a character reference, so no reader of the result can find
-    another tag, picture or link in it, whatever it takes for Markdown.
+    list may say where it starts), and every punctuation mark of the text is a character reference, so no reader of the
+    result can find another tag, picture or link in it, whatever it takes for Markdown.
     """
     return "".join(_plain_html(_MARKDOWN.parse(markdown)))
 
@@ -107,12 +107,13 @@ def _plain_html(tokens: list[Token]) -> Iterator[str]:
             yield f"<code>{_one_line(token.content)}</code>"
         elif token.type in ("fence", "code_block"):
             more = token.info if " " in token.info.strip() else ""  # text behind the fence, not a language's name
-            yield f"<pre><code>{_one_line(f'{more}\n{token.content}'.strip(chr(10)))}</code></pre>"
+            code = f"{more}\n{token.content}" if more else token.content
+            yield f"<pre><code>{_one_line(code.rstrip())}</code></pre>"
         elif token.tag not in _TAGS:
             yield _one_line(token.content)
         elif not token.hidden:
-            first = token.attrs.get("start") if token.type == "ordered_list_open" else None
-            yield f"</{token.tag}>" if token.nesting < 0 else f'<ol start="{int(first)}">' if first is not None else f"<{token.tag}>"
+            start = f' start="{int(token.attrs["start"])}"' if token.tag == "ol" and "start" in token.attrs else ""
+            yield f"</{token.tag}>" if token.nesting < 0 else f"<{token.tag}{start}>"
 
 
 def _one_line(text: str) -> str:

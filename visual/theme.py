@@ -37,12 +37,14 @@ class Palette:
     """Text that steps back: at least 4.5 : 1 on the background."""
     quiet: str
     """Lines and outlines of refused nodes."""
+    tint: float
+    """Share of its colour that a refused node keeps."""
     hover: str
 
 
 PALETTES: dict[str, Palette] = {
-    "light": Palette(background="#ffffff", ink="#16202c", muted="#616b78", quiet="#b3bcc7", hover="#ffffff"),
-    "dark": Palette(background="#151a21", ink="#eef2f7", muted="#9aa6b4", quiet="#5f6c7c", hover="#222a34"),
+    "light": Palette(background="#ffffff", ink="#16202c", muted="#616b78", quiet="#a9b3bf", tint=0.28, hover="#ffffff"),
+    "dark": Palette(background="#151a21", ink="#eef2f7", muted="#9aa6b4", quiet="#7c8a9b", tint=0.45, hover="#222a34"),
 }
 
 

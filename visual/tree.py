@@ -18,7 +18,7 @@ ROW = 31
 """Height of a row, pixels."""
 COLUMN = 70
 """Least width of a column, pixels: narrower pages scroll sideways."""
-TOP, BOTTOM, LEFT = 1.7, 1.6, 0.6
+TOP, BOTTOM, LEFT = 2.1, 1.6, 0.6
 """Room above the root's row, below the last row (rows) and left of the root (columns)."""
 ASIDE = 2.4
 """Room right of the deepest column for the model's own choice, columns."""
@@ -66,8 +66,9 @@ def spec(step: Step, theme: str = "light") -> Spec:
     data.append(_nodes(step, at, refused, theme, "refused"))
     data.append(_nodes(step, at, kept, theme, "accepted"))
     data.append(_labels(step, at, kept, colours.ink, 12, 0.31, "accepted tokens"))
-    data += _own(step, own, spot, theme)
+    data.append(_own(step, own, spot, theme))
     around = _layout(theme, places.columns, places.height)
+    around["annotations"] = _words(step, own, spot, theme)
     around["meta"]["focus"] = list(spot if own is not None else at[reasons.end_of_path(step)])
     return {"data": data, "layout": around}
 
@@ -153,7 +154,7 @@ def _nodes(step: Step, at: list[tuple[int, int]], nodes: list[int], theme: str, 
     accepted = name == "accepted"
     sources = [reasons.source(step, node) for node in nodes]
     full = [COLOURS.get(source, colours.ink) for source in sources]
-    fills = full if accepted else [mix(colour, colours.background, 0.26) for colour in full]
+    fills = full if accepted else [mix(colour, colours.background, colours.tint) for colour in full]
     return {
         "type": "scatter", "mode": "markers+text", "name": name,
         "x": [at[node][0] for node in nodes], "y": [at[node][1] for node in nodes],
@@ -177,29 +178,35 @@ def _own_spot(step: Step, places: layout.Layout) -> tuple[int, int]:
     return step.depths[end] + 1, layout.free_row(step, places, end, span=2)
 
 
-def _own(step: Step, own: int | None, spot: tuple[int, int], theme: str) -> list[Spec]:
-    """The hollow node for a choice that no node held, and its words to the right, where two places are free."""
-    colours = palette(theme)
+def _own(step: Step, own: int | None, spot: tuple[int, int], theme: str) -> Spec:
+    """The hollow node for a choice that no node held."""
     there = own is not None
     token = step.table.text(own) if there else ""
+    return {
+        "type": "scatter", "mode": "markers", "name": "the model's own choice",
+        "x": [spot[0]] * there, "y": [spot[1]] * there,
+        "marker": {
+            "symbol": "circle", "size": 17, "color": palette(theme).background, "opacity": 1,
+            "line": {"color": COLOURS["bonus"], "width": 3.5},
+        },
+        "customdata": [-1] * there, "hoverinfo": "text",
+        "hovertext": [f"<b>{escape(visible(token))}</b><br>{lines(reasons.said_instead(step))}"] * there,
+    }  # fmt: skip
+
+
+def _words(step: Step, own: int | None, spot: tuple[int, int], theme: str) -> list[Spec]:
+    """The token of that choice to its right, on the page's colour: edges may pass there, nodes do not."""
+    if own is None:
+        return []
+    colours = palette(theme)
     word = "instead" if step.children(reasons.end_of_path(step)) else "next"
-    x, y = ([spot[0]], [spot[1]]) if there else ([], [])
     return [
         {
-            "type": "scatter", "mode": "markers", "name": "the model's own choice", "x": x, "y": y,
-            "marker": {
-                "symbol": "circle", "size": 17, "color": colours.background, "opacity": 1,
-                "line": {"color": COLOURS["bonus"], "width": 3.5},
-            },
-            "customdata": [-1] * there, "hoverinfo": "text",
-            "hovertext": [f"<b>{escape(visible(token))}</b><br>{lines(reasons.said_instead(step))}"] * there,
-        },
-        {
-            "type": "scatter", "mode": "text", "name": "the model's words", "hoverinfo": "skip",
-            "x": [value + 0.2 for value in x], "y": y, "textposition": "middle right",
-            "text": [f"the model said<br><b>{label(token)}</b> {word}"] * there,
-            "textfont": {"size": 11.5, "color": colours.ink, "shadow": "auto"},
-        },
+            "name": "the model's words", "showarrow": False, "captureevents": False, "align": "left",
+            "x": spot[0], "y": spot[1], "xanchor": "left", "yanchor": "middle", "xshift": 13, "borderpad": 1,
+            "text": f"the model said<br><b>{label(step.table.text(own))}</b> {word}",
+            "bgcolor": colours.background, "font": {"size": 11.5, "color": colours.ink},
+        }
     ]  # fmt: skip
 
 

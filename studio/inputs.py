@@ -1,0 +1,89 @@
+"""What visitors and programs send, read before it is used: what does not fit is refused in a sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import gradio as gr
+from gradio.exceptions import InvalidPathError
+
+MOST_TOKENS = 1_000_000
+"""More than any model's context; the model's own limit is told when the question is read."""
+
+
+def question(prompt: Any) -> str:
+    """Raises ValueError unless it is text that says something."""
+    if not isinstance(prompt, str):
+        raise ValueError(f"prompt must be text, got {_short(prompt)}.")
+    if not prompt.strip():
+        raise ValueError("Type a question first.")
+    return prompt
+
+
+def tokens(most: Any) -> int:
+    """Raises ValueError unless it is a whole number from 1 to `MOST_TOKENS`."""
+    number = isinstance(most, (int, float)) and not isinstance(most, bool)
+    if not number or not 1 <= most <= MOST_TOKENS or most != int(most):
+        raise ValueError(f"max_new_tokens must be a whole number from 1 to {MOST_TOKENS:,}, got {_short(most)}.")
+    return int(most)
+
+
+def method(name: Any, known: Iterable[str]) -> str:
+    """Raises ValueError unless it is one of the known names."""
+    known = list(known)
+    if not isinstance(name, str) or name not in known:
+        raise ValueError(f"method must be one of {', '.join(known)}, got {_short(name)}.")
+    return name
+
+
+def uploaded(picture: Any) -> dict[str, Any] | None:
+    """What gradio is to make of a picture: a file that was uploaded here, or None.
+
+    Raises ValueError for anything else; web addresses above all, which gradio would fetch.
+    """
+    if picture is None:
+        return None
+    path = picture.get("path") if isinstance(picture, dict) else None
+    if not isinstance(path, str) or not path or "://" in path:
+        raise ValueError(
+            "image must be null or a picture uploaded to this server, with its path as the upload gave it; web "
+            "addresses are not fetched."
+        )
+    name = picture.get("orig_name")
+    # with this mark gradio checks that the path is one of its uploads
+    return {"path": path, "orig_name": name if isinstance(name, str) else None, "meta": {"_type": "gradio.FileData"}}
+
+
+def _short(value: Any) -> str:
+    if value is None:
+        return "null"
+    if isinstance(value, int) and abs(value) > 10**18:
+        return "a number of more than 18 digits"
+    shown = repr(value[:60] if isinstance(value, str) else value)
+    return shown if len(shown) <= 60 else shown[:59] + "…"
+
+
+class Checked(gr.Blocks):
+    """Blocks whose inputs are checked before gradio fetches or opens anything. What it refuses itself is told as well,
+    in a sentence that names no path of this server, instead of a traceback in the log and no word to the sender."""
+
+    async def preprocess_data(self, block_fn: Any, given: list[Any], *rest: Any, **named: Any) -> list[Any]:
+        try:
+            given = [
+                uploaded(value) if isinstance(block, gr.Image) else value
+                for block, value in zip(block_fn.inputs, given)
+            ]
+        except ValueError as error:
+            raise gr.Error(str(error), print_exception=False) from None
+        try:
+            return await super().preprocess_data(block_fn, given, *rest, **named)
+        except gr.Error as error:
+            raise gr.Error(str(error.message)[:200], print_exception=False) from None
+        except InvalidPathError:
+            raise gr.Error("The picture is none that was uploaded to this server.", print_exception=False) from None
+        except FileNotFoundError:
+            raise gr.Error("The picture is no longer on this server: upload it again.", print_exception=False) from None
+        except (ValueError, TypeError) as error:
+            sentence = f"The request does not fit this endpoint ({type(error).__name__})."
+            raise gr.Error(sentence, print_exception=False) from None
