@@ -19,18 +19,17 @@ os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
 
 import gradio as gr
 import plotly
-from gradio.themes.utils.fonts import Font
 from starlette.middleware import Middleware
 
 import recap
 from recap.pictures import open_picture
 from recap.targets.loading import default_model
-from studio import inputs
+from studio import inputs, wording
 from studio.examples import examples
 from studio.policy import OnlyThisServer
+from studio.theme import theme
 from studio.worker import Answer, Conversation, Worker
 from visual import summary, text, tree
-from visual.theme import COLOURS, palette
 
 HERE = Path(__file__).parent
 PLOTLY = Path(plotly.__file__).parent / "package_data" / "plotly.min.js"
@@ -114,26 +113,26 @@ def build(worker: Worker) -> gr.Blocks:
         def ask(question: str, path: str | None, way: str, most: int, mine: Conversation | None) -> Iterator[dict]:
             mine = mine or Conversation()
             if mine.answer is not None:
-                yield {notice: _notice("The last answer is still being written: stop it, or wait for its end.")}
+                yield {notice: wording.notice("The last answer is still being written: stop it, or wait for its end.")}
                 return
             try:
                 question, most = inputs.question(question), inputs.tokens(most)
             except ValueError as error:
-                yield {notice: _notice(str(error))}
+                yield {notice: wording.notice(str(error))}
                 return
             fresh = path if path != mine.picture else None
             said, before = mine.messages, len(mine.messages)
             said += [{"role": "user", "content": {"path": fresh}}] if fresh else []
             said += [{"role": "user", "content": text.literal(question)}, {"role": "assistant", "content": ""}]
             answer = worker.ask(Answer(mine, question, fresh, way, most))
-            _say(said, worker, answer)
+            wording.say(said, worker, answer)
             yield {**now(mine), prompt: "", notice: "", conversation: mine}
             try:
                 drawn, at = None, 0.0
                 for _ in answer.follow(TEXT_EVERY):
                     if mine.messages is not said:
                         break
-                    _say(said, worker, answer)
+                    wording.say(said, worker, answer)
                     update: dict[Any, Any] = {chat: said, **buttons(mine)}
                     if answer.step is not drawn and time.monotonic() - at >= TREE_EVERY:
                         drawn, at = answer.step, time.monotonic()
@@ -145,14 +144,14 @@ def build(worker: Worker) -> gr.Blocks:
                 # cleared meanwhile; gradio repeats what was yielded last, so that must be what holds now
                 yield now(mine)
                 return
-            end: dict[Any, Any] = {status: _status(worker), notice: _ending(answer)}
+            end: dict[Any, Any] = {status: _status(worker), notice: wording.ending(answer)}
             if answer.state == "failed" and not answer.text:
                 del said[before:]
                 mine.latest = None
                 end[prompt] = question
             else:
                 mine.picture = path if answer.trace and answer.trace.token_ids else mine.picture
-                _say(said, worker, answer)
+                wording.say(said, worker, answer)
             yield {**now(mine), **end}
 
         def buttons(mine: Conversation) -> dict:
@@ -186,7 +185,7 @@ def build(worker: Worker) -> gr.Blocks:
                 if path is not None:
                     open_picture(path)
             except ValueError as error:
-                return _notice(str(error))
+                return wording.notice(str(error))
             return ""
 
         def answer_for_programs(prompt: str, image: str | None, method: str, max_new_tokens: int) -> Iterator[str]:
@@ -253,60 +252,6 @@ def _empty(sentence: str) -> str:
     return json.dumps({theme: tree.empty_spec(sentence, theme) for theme in ("light", "dark")})
 
 
-def _notice(sentence: str) -> str:
-    return f'<p role="alert">{text.html(sentence)}</p>' if sentence else ""
-
-
-def _ending(answer: Answer) -> str:
-    if answer.state == "failed":
-        return _notice(answer.error)
-    if answer.stopped and answer.trace and answer.trace.finish_reason == "cancelled":
-        return _notice(f"Stopped after {_tokens(len(answer.trace.token_ids))}; what was said is kept.")
-    if answer.trace and answer.trace.finish_reason == "length":
-        return _notice(f"The answer ends here because it reached the limit of {_tokens(answer.max_new_tokens)}.")
-    return ""
-
-
-def _tokens(number: int) -> str:
-    return f"{number} token{'' if number == 1 else 's'}"
-
-
-def _say(said: list[dict[str, Any]], worker: Worker, answer: Answer) -> None:
-    """Write the answer as far as it is into its chat."""
-    said[-1] = {"role": "assistant", "content": text.answer(answer.text) or _waiting(worker, answer)}
-
-
-def _waiting(worker: Worker, answer: Answer) -> str:
-    if answer.ended:
-        return "*(stopped before the first word)*" if answer.stopped else "*(the model said nothing)*"
-    if worker.loading:
-        return "*Waiting for the model to load …*"
-    if ahead := worker.ahead(answer):
-        return f"*Waiting: {ahead} other answer{'s' if ahead > 1 else ''} first, one at a time.*"
-    return "*Looking at the picture …*" if answer.picture else "*Reading the question …*"
-
-
-def theme() -> gr.themes.Base:
-    """System fonts only: gradio's own themes fetch theirs."""
-    plain = gr.themes.Base(
-        primary_hue="blue", neutral_hue="slate", radius_size="lg", text_size="md",
-        font=[Font(name) for name in ("system-ui", "-apple-system", "Segoe UI", "Roboto", "Noto Sans", "sans-serif")],
-        font_mono=[Font(name) for name in ("ui-monospace", "Consolas", "DejaVu Sans Mono", "monospace")],
-    )  # fmt: skip
-    light, dark = palette("light"), palette("dark")
-    return plain.set(
-        layout_gap="10px",
-        body_background_fill_dark="#0f1318",
-        background_fill_primary_dark=dark.background,
-        body_text_color_subdued=light.muted,
-        body_text_color_subdued_dark=dark.muted,
-        button_primary_background_fill=COLOURS["G"],
-        button_primary_background_fill_hover="#005d91",
-        button_primary_background_fill_dark=COLOURS["G"],
-        button_primary_background_fill_hover_dark="#1484c4",
-    )
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(
         description="Open RECAP Studio in the browser. GRADIO_SERVER_NAME and GRADIO_SERVER_PORT set the address "
@@ -325,7 +270,9 @@ def main() -> None:
 
     worker = Worker(load)
     worker.start()
-    port = os.environ.get("GRADIO_SERVER_PORT")
+    port = os.environ.get("GRADIO_SERVER_PORT", "")
+    if port and not port.isdecimal():
+        raise SystemExit(f"GRADIO_SERVER_PORT must be a number such as 7860, got {port!r}")
     page = build(worker).queue(default_concurrency_limit=None)
     try:
         _, address, _ = page.launch(

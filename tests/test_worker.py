@@ -129,7 +129,8 @@ def test_bad_questions_methods_and_pictures_get_a_sentence() -> None:
 
 def test_examples_tolerate_none_and_take_their_questions(tmp_path: Path) -> None:
     assert examples(tmp_path / "nowhere") == []
-    for name in ("b.png", "a.jpg", "draw.py"):
+    for name in ("c.png", "b.png", "a.jpg", "draw.py"):
         (tmp_path / name).touch()
-    (tmp_path / "examples.json").write_text('{"b.png": "How much is it?"}')
-    assert examples(tmp_path) == [(str(tmp_path / "a.jpg"), QUESTION), (str(tmp_path / "b.png"), "How much is it?")]
+    (tmp_path / "examples.json").write_text('{"c.png": "How much is it?", "a.jpg": "Who?", "gone.png": "What?"}')
+    named = [(str(tmp_path / "c.png"), "How much is it?"), (str(tmp_path / "a.jpg"), "Who?")]
+    assert examples(tmp_path) == [*named, (str(tmp_path / "b.png"), QUESTION)]

@@ -1,0 +1,44 @@
+"""What the page says of an answer: as it grows, while it waits, and when it has ended."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from visual import text
+
+from .worker import Answer, Worker
+
+
+def notice(sentence: str) -> str:
+    """A sentence that screen readers announce, as HTML; nothing for none."""
+    return f'<p role="alert">{text.html(sentence)}</p>' if sentence else ""
+
+
+def ending(answer: Answer) -> str:
+    """Why an answer ended, where that needs a word, as HTML."""
+    if answer.state == "failed":
+        return notice(answer.error)
+    if answer.stopped and answer.trace and answer.trace.finish_reason == "cancelled":
+        return notice(f"Stopped after {_tokens(len(answer.trace.token_ids))}; what was said is kept.")
+    if answer.trace and answer.trace.finish_reason == "length":
+        return notice(f"The answer ends here because it reached the limit of {_tokens(answer.max_new_tokens)}.")
+    return ""
+
+
+def _tokens(number: int) -> str:
+    return f"{number} token{'' if number == 1 else 's'}"
+
+
+def say(said: list[dict[str, Any]], worker: Worker, answer: Answer) -> None:
+    """Write the answer as far as it is into its chat."""
+    said[-1] = {"role": "assistant", "content": text.answer(answer.text) or _waiting(worker, answer)}
+
+
+def _waiting(worker: Worker, answer: Answer) -> str:
+    if answer.ended:
+        return "*(stopped before the first word)*" if answer.stopped else "*(the model said nothing)*"
+    if worker.loading:
+        return "*Waiting for the model to load …*"
+    if ahead := worker.ahead(answer):
+        return f"*Waiting: {ahead} other answer{'s' if ahead > 1 else ''} first, one at a time.*"
+    return "*Looking at the picture …*" if answer.picture else "*Reading the question …*"
