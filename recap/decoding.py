@@ -6,9 +6,9 @@ lossless by construction: a token is committed only if the target itself chose i
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from time import perf_counter
-from typing import Callable, Iterator
 
 import numpy as np
 import torch
@@ -19,7 +19,6 @@ from .methods.base import Proposer
 from .recording import record
 from .targets.base import Target
 from .targets.cache import PackedCache
-from .targets.predictions import Predictions
 from .targets.prompt import Prompt
 from .trace import Step, Trace
 

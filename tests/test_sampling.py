@@ -11,7 +11,6 @@ import torch
 import recap
 
 from . import tiny
-from .tiny_reference import chat
 
 QUESTION = "What is the woman carrying?"
 PICTURE = tiny.picture(1)

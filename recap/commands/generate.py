@@ -14,7 +14,6 @@ from . import INTERRUPTED
 from . import options as shared
 
 
-
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--prompt", required=True, help='the question; "-" reads it from standard input')
     parser.add_argument("--image", action="append", default=[], help="a picture; may be given several times")

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import inspect
 import re
-from typing import Any, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
 import torch
 
 from ..chat import Message, read_chat
 from ..pictures import digest, open_picture
-from .predictions import Predictions
 from .cache import PackedCache
+from .predictions import Predictions
 from .prompt import Opened, Picture, Prompt, expand
 from .prompting import PromptTokenizer
 from .runtime import Runtime

@@ -9,7 +9,8 @@ ordinary ids.
 from __future__ import annotations
 
 import re
-from typing import Any, Callable, Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from jinja2 import TemplateError
 

@@ -6,7 +6,7 @@ down what it saw, and the language model answers from that text alone.
 
 from __future__ import annotations
 
-from typing import Sequence
+from collections.abc import Sequence
 
 import torch
 from PIL import Image
