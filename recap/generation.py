@@ -92,7 +92,11 @@ class Stream(Iterator[Step]):
         if self._steps is not None or self._held is None:
             return
         clock = perf_counter()
-        complete = self._decoding.prefill(proceed)
+        try:
+            complete = self._decoding.prefill(proceed)
+        except BaseException:
+            self.close()
+            raise
         self.trace.prefill_seconds = perf_counter() - clock
         if not complete:
             self.close()
@@ -103,15 +107,16 @@ class Stream(Iterator[Step]):
     def _update(self, seconds: float) -> None:
         trace, decoding = self.trace, self._decoding
         trace.decode_seconds += seconds
-        if len(trace.token_ids) != len(decoding.tokens):
-            trace.token_ids = list(decoding.tokens)
-            self._session.commit(decoding.prompt, trace.token_ids)
-            # a character may still miss its last bytes; it is shown once they are there
-            target = decoding.target
-            trace.text = target.decode(target.settled(trace.token_ids)).rstrip("\ufffd")
+        if len(trace.token_ids) == len(decoding.tokens):
+            return
+        trace.token_ids = list(decoding.tokens)
+        self._session.commit(decoding.prompt, trace.token_ids)
+        target = decoding.target
         if decoding.finish_reason is not None:
             trace.finish_reason = decoding.finish_reason
-            trace.text = decoding.target.decode(trace.token_ids)
+            trace.text = target.decode(trace.token_ids)
+        else:  # a character may still miss its last bytes; it is shown once they are there
+            trace.text = target.decode(target.settled(trace.token_ids)).rstrip("\ufffd")
 
     def close(self) -> None:
         """Cancel, or do nothing when the answer has ended."""

@@ -72,3 +72,15 @@ def test_a_tiny_temperature_is_argmax(temperature):
     sampler = Sampler(temperature, seed=3)
     sampler.read(predictions, None)
     assert [sampler.at(0) for _ in range(5)] == [1] * 5
+
+
+def test_a_prefill_that_fails_frees_the_session(target, monkeypatch):
+    one = target("llava")
+    session = recap.Session(one)
+    answer = recap.stream(one, "Hello", session=session)
+    with monkeypatch.context() as broken, pytest.raises(RuntimeError, match="out of memory"):
+        broken.setattr(one.runtime, "prefill", lambda *_, **__: (_ for _ in ()).throw(RuntimeError("out of memory")))
+        answer.prefill()
+    again = recap.generate(one, "Hello", session=session, max_new_tokens=8)
+    assert again.token_ids == recap.generate(one, "Hello", max_new_tokens=8).token_ids
+    assert answer.trace.finish_reason == "cancelled"

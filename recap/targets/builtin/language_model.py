@@ -10,8 +10,8 @@ Worth knowing about it:
   (0) is named "unknown" by the file and is taken as an end token as well.
 - The chat template takes plain strings as content and, without a system message, writes its own ("You are a helpful AI
   assistant named SmolLM, trained by Hugging Face").
-- The tokenizer finds control tokens anywhere in a text. Text that people or pictures supply must be encoded with
-  `split_special_tokens=True`, which makes `<|im_start|>` plain characters.
+- The tokenizer finds control tokens anywhere in a text. Text that people or pictures supply therefore goes through
+  `PromptTokenizer`, which keeps `<|im_start|>` plain characters.
 """
 
 from __future__ import annotations
