@@ -18,6 +18,7 @@ _HOMES = {
     "Session": "session",
     "generate": "generation",
     "stream": "generation",
+    "Race": "race",
     "custom_generate": "custom",
     "METHODS": "methods",
 }

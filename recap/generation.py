@@ -163,7 +163,7 @@ def stream(
     elif session.target is not target:
         raise ValueError("this session belongs to another target; make a new recap.Session for this one")
     elif config is not None and config != session.config:
-        raise ValueError("the config of a session is set when it is made; make a new recap.Session to change it")
+        raise ValueError("a session has a config of its own; call session.configure to change it")
     held = session.answering()
     held.__enter__()
     try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
 
@@ -18,6 +19,18 @@ from .targets.base import Target
 from .targets.prompt import Picture, Prompt
 
 _REMEMBERED_PICTURES = 16
+_FREE_TO_CHANGE = {"max_nodes", "suffix_tokens", "budget"}
+"""Settings that the loop passes to a proposer with every draft: what it remembers does not depend on them."""
+
+
+@dataclass
+class _Turn:
+    """A question with the whole conversation before it, and what was answered so far."""
+
+    prompt: Prompt
+    start: int
+    """Tokens of the prompt that the cache held when the question came."""
+    answer: list[int]
 
 
 class Session:
@@ -41,16 +54,18 @@ class Session:
         self._proposers: dict[str, Proposer] = {}
         self._pictures: dict[str, Picture] = {}
         self._cached_keys = np.empty(0, dtype=np.int64)
-        self._prompt: Prompt | None = None
-        self._answer: list[int] = []
+        self._turns: list[_Turn] = []
+        self._earlier: list[_Turn] = []
+        """What the question that was prepared last goes on from."""
+        self._start = 0
         self._busy = threading.Lock()
 
     def drafter(self, method: str | None = None) -> Proposer:
-        """This session's proposer for a method; made on first use, kept until `reset(forget=True)`."""
+        """This session's proposer for a method; made on first use, kept until it is forgotten."""
         method = method or self.method
-        if method not in self._proposers:
-            self._proposers[method] = proposer(method, self.config)
-        return self._proposers[method]
+        known = self._proposers.get(method)
+        # setdefault: somebody who looks at the memories meanwhile must not replace them
+        return known if known is not None else self._proposers.setdefault(method, proposer(method, self.config))
 
     def use(self, drafter: Proposer) -> None:
         """Take a proposer made elsewhere, with whatever it remembers, for this session's own method."""
@@ -61,10 +76,52 @@ class Session:
         with self.answering():
             self.cache.truncate(0)
             self._cached_keys = self._cached_keys[:0]
-            self._prompt, self._answer = None, []
+            self._turns = []
             if forget:
                 self._proposers.clear()
                 self._pictures.clear()
+
+    @property
+    def turns(self) -> int:
+        """Questions that the conversation holds and `undo` can take back; one counts from its answer's first token."""
+        return len(self._turns)
+
+    def undo(self) -> None:
+        """Take the last turn back, question and answer: the next one goes on from the turn before, and computes what it
+        would have computed had the turn never been. U and the pictures' encodings stay.
+
+        After a chat that was given as a list there is no turn before: the conversation is then empty. Raises
+        RuntimeError when there is nothing to take back, or while an answer is being decoded.
+        """
+        with self.answering():
+            if not self._turns:
+                raise RuntimeError("the conversation is empty: there is no turn to take back")
+            *self._turns, gone = self._turns
+            self.rewind(min(gone.start, len(self._cached_keys)))
+
+    def configure(self, config: RecapConfig) -> None:
+        """Decode with another config from the next answer on; conversation, cache and encoded pictures stay.
+
+        Proposers stay as well if `keeps_memories`, else they are made anew and remember nothing. Raises TypeError for
+        anything but a RecapConfig and RuntimeError while an answer is being decoded.
+        """
+        with self.answering():
+            if not self.keeps_memories(config):
+                self._proposers.clear()
+            self.config = config
+
+    def keeps_memories(self, config: RecapConfig) -> bool:
+        """Whether `configure` would leave the memories as they are: nothing but the budget of a pass (`max_nodes`,
+        `suffix_tokens`, `budget`) differs."""
+        if not isinstance(config, RecapConfig):
+            raise TypeError(f"config must be a RecapConfig, not {type(config).__name__}")
+        now, then = self.config.to_dict(), config.to_dict()
+        return all(now[name] == then[name] for name in now.keys() - _FREE_TO_CHANGE)
+
+    def forget(self) -> None:
+        """Empty the memories, U too; the conversation goes on. Raises RuntimeError while an answer is being decoded."""
+        with self.answering():
+            self._proposers.clear()
 
     @contextmanager
     def answering(self) -> Iterator[None]:
@@ -88,8 +145,9 @@ class Session:
         clock = perf_counter()
         pictures = [self._see(source) for source in sources]
         seconds = perf_counter() - clock
-        if isinstance(chat, str) and self._prompt is not None:
-            prompt = self.target.follow(self._prompt, self._answer, messages, pictures)
+        earlier = self._turns if isinstance(chat, str) else []
+        if earlier:
+            prompt = self.target.follow(earlier[-1].prompt, earlier[-1].answer, messages, pictures)
         else:
             prompt = self.target.assemble(messages, pictures)
         limit = self.target.context_limit
@@ -104,13 +162,16 @@ class Session:
         for span in prompt.spans:
             if span.start >= start:
                 self.target.encode(span.picture)
+        self._earlier, self._start = earlier, start
         return prompt, start, seconds + perf_counter() - clock
 
     def commit(self, prompt: Prompt, tokens: list[int]) -> None:
         """Note what has been said so far; the cache holds all of it but the last token."""
         keys = np.concatenate([prompt.keys(), np.array(tokens, dtype=np.int64)])
         self._cached_keys = keys[: self.cache.length]
-        self._prompt, self._answer = prompt, list(tokens)
+        if not self._turns or self._turns[-1].prompt is not prompt:
+            self._turns = [*self._earlier, _Turn(prompt, self._start, [])]
+        self._turns[-1].answer = list(tokens)
 
     def rewind(self, length: int) -> None:
         """Let the cache hold only the first `length` tokens."""

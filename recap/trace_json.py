@@ -6,11 +6,14 @@ before children, and every number is finite. The pictures rely on that.
 
 from __future__ import annotations
 
+import gzip
 import json
 import math
 import re
+import zlib
 from collections.abc import Callable
 from dataclasses import fields
+from pathlib import Path
 from typing import Any
 
 from .trace import MEMORY, ROOT, SUFFIX, VERSION, Comparison, Row, RowTable, Step, Trace
@@ -63,6 +66,23 @@ def load(text: str | bytes) -> Trace:
     rows = values["table"].rows
     steps = [_step(step, f"steps[{at}]", values["table"], len(rows)) for at, step in enumerate(values["steps"])]
     return Trace(**{**values, "steps": steps})
+
+
+def read_trace(path: str | Path) -> Trace:
+    """The trace in a file, JSON or gzip of it, told by its first bytes. Never unpacks more than `MAX_BYTES`.
+
+    Raises TraceError for content that is no trace, OSError for a file that cannot be read.
+    """
+    with open(path, "rb") as file:
+        packed = file.read(2) == b"\x1f\x8b"
+        file.seek(0)
+        try:
+            content = (gzip.GzipFile(fileobj=file) if packed else file).read(MAX_BYTES + 1)
+        except (gzip.BadGzipFile, zlib.error):
+            raise TraceError("this gzip file is damaged, so no trace can be read from it") from None
+        except EOFError:
+            raise TraceError("this gzip file ends too early; it was probably cut off") from None
+    return load(content)
 
 
 def _plain(record: Any, skip: tuple[str, ...] = ()) -> dict[str, Any]:

@@ -4,9 +4,29 @@ from __future__ import annotations
 
 from typing import Any
 
-from visual import text
+import recap
+from recap.pictures import open_picture
+from visual import summary, text
 
-from .worker import Answer, Worker
+from .conversation import Answer, Contest, Job
+from .worker import Worker
+
+
+def status(worker: Worker) -> str:
+    """The model and what drafts, or that it is loading, or why it could not be loaded, as HTML."""
+    target = worker.target
+    core = recap.Drafter().backend if target else ""
+    return summary.status(target and target.describe(), core, worker.error, worker.seconds_loading)
+
+
+def flaw(path: str | None) -> str:
+    """Whether a picture opens, told before anyone asks about it, as HTML."""
+    try:
+        if path is not None:
+            open_picture(path)
+    except ValueError as error:
+        return notice(str(error))
+    return ""
 
 
 def notice(sentence: str) -> str:
@@ -14,10 +34,13 @@ def notice(sentence: str) -> str:
     return f'<p role="alert">{text.html(sentence)}</p>' if sentence else ""
 
 
-def ending(answer: Answer) -> str:
-    """Why an answer ended, where that needs a word, as HTML."""
+def ending(answer: Job) -> str:
+    """Why an answer or a race ended, where that needs a word, as HTML."""
     if answer.state == "failed":
         return notice(answer.error)
+    if isinstance(answer, Contest):
+        whole = answer.race is not None and answer.race.finished
+        return "" if whole else notice("The race was stopped; both lanes show how far they came.")
     if answer.stopped and answer.trace and answer.trace.finish_reason == "cancelled":
         return notice(f"Stopped after {_tokens(len(answer.trace.token_ids))}; what was said is kept.")
     if answer.trace and answer.trace.finish_reason == "length":

@@ -8,6 +8,7 @@ import pytest
 from PIL import Image
 
 from recap.__main__ import main
+from recap.commands.trace import visible
 from recap.trace import Trace
 
 
@@ -36,8 +37,12 @@ def test_generate_streams_compares_and_writes_a_trace(tiny, picture, tmp_path, c
 
     assert main(["trace", "show", str(file)]) == 0
     assert f"{len(trace.steps)} passes" in capsys.readouterr().out
-    assert main(["trace", "show", str(file), "--step", "0"]) == 0
-    assert "committed:" in capsys.readouterr().out
+    assert main(["trace", "show", str(file), "--step", "1"]) == 0  # passes are counted from 1, as on the page
+    first = " ".join(trace.table.text(token) for token in trace.steps[0].committed)
+    assert f"committed: {visible(first)}" in capsys.readouterr().out
+    for step in ("0", str(len(trace.steps) + 1)):
+        assert main(["trace", "show", str(file), "--step", step]) == 2
+        assert f"from 1 to {len(trace.steps)}" in capsys.readouterr().err
 
 
 def test_an_interrupt_keeps_the_answer_so_far_and_compares_nothing(tiny, tmp_path, capsys, monkeypatch):

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from recap.trace import RowTable, Step
-from visual import layout, reasons, summary, text, theme, tree
+from visual import hover, layout, reasons, summary, text, theme, tree
 
 from . import synthetic
 
@@ -160,9 +160,13 @@ def test_shorten_keeps_the_width(some: str, width: float) -> None:
 def test_hover_tells_score_weights_shares_and_choice() -> None:
     step = make(8)
     memory = step.origins.index("memory")
-    hover = tree._hover(step, memory)
-    assert all(word in hover for word in ("score", "weights", "shares", "the model says"))
-    assert "suffix path" in tree._hover(step, step.origins.index("suffix"))
+    told = hover.node(step, memory)
+    assert all(word in told for word in ("score", "weights", "shares", "the model says"))
+    assert f"{step.scores[memory]:.3f}" in told and reasons.why(step, memory)[:20] in told.replace("<br>", " ")
+    assert "suffix path" in hover.node(step, step.origins.index("suffix"))
+    step.shares[memory] = step.weights[memory] = [0.0] * 3  # a method that does not tell
+    assert "weights" not in hover.node(step, memory)
+    assert "D" in [mark for name in ("refused", "accepted") for mark in named(step, name)["text"]]
 
 
 @pytest.mark.parametrize("look", THEMES)
@@ -289,7 +293,14 @@ def test_numbers_and_caption_and_status() -> None:
     trace = synthetic.trace(random.Random(1), steps=3)
     page = summary.numbers(trace)
     assert f"{trace.acceptance_length:.2f}" in page and f"{trace.tokens_per_second:.1f}" in page and ">3<" in page
-    assert summary.numbers(None).count("–") == 4
+    names = re.findall("<dt>(.*?)</dt>", page)
+    assert names == ["S, times plain decoding", "tau, tokens a pass", "tokens per second", "passes of the model", "tokens"]
+    assert f"<dd>{trace.speedup:.1f}x</dd>" in page and "plain decoding (AR) on this machine, in the same run" in page
+    trace.comparison = None
+    assert "<dd>–</dd><dt>S," in summary.numbers(trace) and "press Race" in summary.numbers(trace)
+    trace.method = "ar"
+    assert "This is plain decoding (AR) itself" in summary.numbers(trace)
+    assert summary.numbers(None).count("<dd>–</dd>") == 5
     assert summary.caption(None) == "" and "Pass 2 of 3" in summary.caption(trace.steps[1], 3)
     about = {"name": "builtin", "device": "cpu", "dtype": "bfloat16", "exact": True, "note": "A stand-in."}
     assert all(word in summary.status(about, "c") for word in ("builtin", "cpu", "bfloat16", "C core", "A stand-in."))

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from studio import inputs
+from studio.conversation import Answer, Conversation
 from studio.examples import QUESTION, examples
-from studio.worker import Answer, Conversation, Worker, _sentence
+from studio.worker import Worker, _sentence
 
 
 def wait(answer: Answer) -> Answer:

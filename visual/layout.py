@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import networkx as nx
 
 from recap.trace import Step
+
+
+Point = tuple[float, float]
+"""Column, row."""
+_QUARTER = tuple((math.sin(part * math.pi / 8), 1 - math.cos(part * math.pi / 8)) for part in range(5))
+"""A quarter of a circle: how far across and how far down, each 0 to 1."""
 
 
 @dataclass(frozen=True)
@@ -64,3 +72,29 @@ def free_row(step: Step, layout: Layout, node: int, span: int) -> int:
         row for row in range(-1, layout.height + 1) if not any((column, row) in taken for column in columns)
     )  # fmt: skip
     return min(free, key=lambda row: (abs(row - layout.rows[node]), row))
+
+
+def polyline(
+    ends: Iterable[tuple[Point, Point, float]], turn: float, corner: Point
+) -> tuple[list[float | None], list[float | None]]:
+    """Every edge leaves and arrives level and turns once, with round corners, between two columns.
+
+    An edge is where it comes from, where it goes to, and how far right of its start (columns) the line begins.
+    `turn` is where it turns, columns right of its start; `corner` the size of a corner, columns and rows. The result
+    is all x and all y, None between two edges.
+    """
+    across, down = corner
+    xs: list[float | None] = []
+    ys: list[float | None] = []
+    for (x, y), (to_x, to_y), begin in ends:
+        xs.append(round(x + begin, 3))
+        ys.append(y)
+        if y != to_y:
+            way = down if to_y > y else -down
+            xs += [round(x + turn - across * (1 - right), 3) for right, _ in _QUARTER]
+            ys += [round(y + way * under, 3) for _, under in _QUARTER]
+            xs += [round(x + turn + across * (1 - right), 3) for right, _ in reversed(_QUARTER)]
+            ys += [round(to_y - way * under, 3) for _, under in reversed(_QUARTER)]
+        xs += [to_x, None]
+        ys += [to_y, None]
+    return xs, ys

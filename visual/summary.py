@@ -7,30 +7,46 @@ from typing import Any
 
 from recap.trace import Step, Trace
 
-from . import reasons
+from . import knowledge, reasons
 from .text import shorten, visible
-from .theme import COLOURS, NAMES, letter_on
+from .theme import NAMES
 
 
 def numbers(trace: Trace | None) -> str:
-    """Tokens, tau, tokens per second and passes of an answer; dashes before there is one."""
+    """S, tau, tokens per second, passes and tokens of an answer; dashes before there is one."""
     timed = trace is not None and trace.seconds > 0
     passes = len(trace.steps) if trace else 0
     cells = [
-        (str(len(trace.token_ids)) if trace else "–", "tokens", "Length of the answer."),
+        _speed(trace),
         (
             f"{trace.acceptance_length:.2f}" if passes else "–", "tau, tokens a pass",
-            "1 + accepted candidates / passes. Plain decoding has 1.00.",
+            "1 + accepted candidates / passes of the model. Plain decoding has 1.00.",
         ),
         (
             f"{trace.tokens_per_second:.1f}" if timed else "–", "tokens per second",
             "Tokens / (reading the picture + reading the prompt + decoding).",
         ),
         (str(passes) if trace else "–", "passes of the model", "The first token comes from reading the prompt alone."),
+        (
+            str(len(trace.token_ids)) if trace else "–", "tokens",
+            "Length of the answer. A token is a word or a part of one.",
+        ),
     ]  # fmt: skip
     return '<dl class="numbers">' + "".join(
         f'<div title="{escape(title)}"><dd>{value}</dd><dt>{name}</dt></div>' for value, name, title in cells
     ) + "</dl>"  # fmt: skip
+
+
+def _speed(trace: Trace | None) -> tuple[str, str, str]:
+    """S with its name and what it is relative to."""
+    name = "S, times plain decoding"
+    if trace is not None and trace.speedup is not None:
+        digits = 1 if trace.speedup >= 0.95 else 2
+        title = "Tokens per second, relative to plain decoding (AR) on this machine, in the same run."
+        return f"{trace.speedup:.{digits}f}x", name, title
+    if trace is not None and trace.method == "ar":
+        return "–", name, "This is plain decoding (AR) itself."
+    return "–", name, "Not compared with plain decoding (AR) yet: press Race."
 
 
 def caption(step: Step | None, passes: int = 0, ended: bool = False) -> str:
@@ -46,12 +62,14 @@ def caption(step: Step | None, passes: int = 0, ended: bool = False) -> str:
         f"{len(accepted)} accepted" + (" + 1 of the model's own" if step.bonus is not None else ""),
         f"{spent:.0f} ms" if spent < 2000 else f"{spent / 1000:.1f} s",
     ]
-    said = "".join(chip(step.text(node), reasons.source(step, node)) for node in accepted)
-    story = f"The model accepted {said}." if accepted else "The model accepted none of them." if candidates else ""
+    said = "".join(chip(step.text(node), knowledge.proposer(step, node)) for node in accepted)
+    none = "The model accepted none of them." if candidates else "Nothing was proposed."
+    story = f"The model accepted {said}." if accepted else none
     if step.bonus is not None:
         where = "instead" if step.children(reasons.end_of_path(step)) else "next"
         verb = "ended the answer with" if ended else "said"
-        story += f" {'Then it' if accepted else 'It'} {verb} {chip(step.table.text(step.bonus), 'bonus')} {where}."
+        who = "Then it" if accepted else "It" if candidates else "The model"
+        story += f" {who} {verb} {chip(step.table.text(step.bonus), 'bonus')} {where}."
     elif accepted:
         story += " There the answer ended." if ended else " There the limit of tokens was reached."
     return f'<p class="facts">{" · ".join(facts)}</p><p class="story">{story}</p>'
@@ -59,9 +77,7 @@ def caption(step: Step | None, passes: int = 0, ended: bool = False) -> str:
 
 def chip(token: str, source: str) -> str:
     """A token with its blanks shown, underlined in the colour of who proposed it."""
-    colour = COLOURS.get(source, "currentColor")
-    shown = escape(shorten(visible(token), 30))
-    return f'<code class="chip" style="border-color:{colour}">{shown}</code>'
+    return f'<code class="chip from-{source}">{escape(shorten(visible(token), 30))}</code>'
 
 
 _KEYS = {"G": "after the last 3 tokens", "C": "last 2", "U": "last 1", "suffix": "repeats the text"}
@@ -70,12 +86,10 @@ _KEYS = {"G": "after the last 3 tokens", "C": "last 2", "U": "last 1", "suffix":
 def legend() -> str:
     """Letters, shapes and colours of the tree."""
     parts = [
-        f'<li title="{NAMES[name]}"><b class="dot {"square" if name == "suffix" else ""}" '
-        f'style="background:{COLOURS[name]};color:{letter_on(COLOURS[name])}">{name[0].upper()}</b>'
-        f"{_KEYS[name]}</li>"
+        f'<li title="{NAMES[name]}"><b class="dot from-{name}">{name[0].upper()}</b>{_KEYS[name]}</li>'
         for name in ("G", "C", "U", "suffix")
     ]
-    parts.append(f'<li><b class="dot hollow" style="border-color:{COLOURS["bonus"]}"></b>the model\'s own</li>')
+    parts.append('<li><b class="dot from-bonus"></b>the model\'s own</li>')
     parts.append('<li><b class="line thick"></b>accepted</li><li><b class="line"></b>refused</li>')
     return '<ul class="legend">' + "".join(parts) + "</ul>"
 

@@ -31,16 +31,16 @@ def shorten(text: str, width: float) -> str:
     """At most about `width` average letters wide, the last one "…" where something was cut."""
     used, kept = 0.0, []
     for character in text:
-        used += _width(character)
+        used += breadth(character)
         kept.append(character)
         if used > width:
             while kept and used > width - 1:
-                used -= _width(kept.pop())
+                used -= breadth(kept.pop())
             return "".join(kept) + "…"
     return text
 
 
-def _width(character: str) -> float:
+def breadth(character: str) -> float:
     """In average letters of a proportional font, roughly."""
     if unicodedata.combining(character):
         return 0.0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import Literal
 
 Theme = Literal["light", "dark"]
@@ -55,6 +56,7 @@ def palette(theme: str) -> Palette:
     return PALETTES[theme]
 
 
+@cache
 def mix(colour: str, other: str, share: float) -> str:
     """`share` of one "#rrggbb" colour in another."""
     pairs = zip(_channels(colour), _channels(other))
@@ -67,6 +69,7 @@ def contrast(colour: str, other: str) -> float:
     return (high + 0.05) / (low + 0.05)
 
 
+@cache
 def letter_on(fill: str) -> str:
     """Black or white, whichever reads better on a fill."""
     return max("#000000", "#ffffff", key=lambda letter: contrast(letter, fill))

@@ -39,7 +39,7 @@ def run(options: argparse.Namespace) -> int:
     for picture in options.image:
         if not Path(picture).is_file():
             raise ValueError(f"--image: there is no file {picture!r}")
-    from ..generation import compare, generate
+    from ..generation import generate
 
     target = shared.load_model(options)
     if target.note:
@@ -50,12 +50,8 @@ def run(options: argparse.Namespace) -> int:
     )
     if options.compare:  # whoever runs first would pay for what is loaded on first use
         generate(target, **arguments | {"max_new_tokens": 2})
-    trace = _stream(target, options.method, arguments)
-    cancelled = trace.finish_reason == "cancelled"
-    if options.compare and not cancelled:
-        # a seed drawn for the first run is needed for the second
-        plain = generate(target, **arguments | {"seed": trace.seed}, method="ar")
-        compare(trace, plain.trace)
+    trace = (_race if options.compare else _stream)(target, options.method, arguments)
+    cancelled = trace.finish_reason == "cancelled" or (options.compare and trace.comparison is None)
     print(_figures(trace), file=sys.stderr)
     if options.trace is not None:
         Path(options.trace).write_text(trace.to_json(), encoding="utf-8")
@@ -83,14 +79,35 @@ def _stream(target: Any, method: str, arguments: dict[str, Any]) -> Any:
         try:
             answer.prefill()
             while True:
-                print(answer.trace.text[shown:], end="", flush=True)
-                shown = len(answer.trace.text)
+                shown = _say(answer.trace, shown)
                 if next(answer, None) is None:
                     break
         except KeyboardInterrupt:
             answer.close()
-        print(answer.trace.text[shown:], flush=True)
+        _say(answer.trace, shown, end="\n")
         return answer.trace
+
+
+def _race(target: Any, method: str, arguments: dict[str, Any]) -> Any:
+    """The same while plain AR takes turns with it, so that both meet the same machine."""
+    from ..race import Race
+
+    shown = 0
+    with Race(target, methods=(method, "ar"), **arguments) as race:
+        try:
+            for _ in race:
+                shown = _say(race.traces[0], shown)
+        except KeyboardInterrupt:
+            if race.traces[0] is None:
+                raise
+        _say(race.traces[0], shown, end="\n")
+        return race.traces[0]
+
+
+def _say(trace: Any, shown: int, end: str = "") -> int:
+    """Print what came after the first `shown` characters; how many are shown now."""
+    print(trace.text[shown:], end=end, flush=True)
+    return len(trace.text)
 
 
 def _figures(trace: Any) -> str:

@@ -1,30 +1,37 @@
-"""Read a recorded trace: the answer step by step, or one draft tree."""
+"""Read a recorded trace: the answer pass by pass, one draft tree, or a picture of it."""
 
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
 
 from ..trace import MEMORY_NAMES, Step, Trace
+from ..trace_json import read_trace
+from . import plot
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("action", choices=["show"], help="print the trace")
-    parser.add_argument("file", help="a trace written by generate --trace")
-    parser.add_argument("--step", type=int, help="show the draft tree of this step (from 0)")
+    actions = parser.add_subparsers(dest="action", required=True, metavar="show|plot")
+    shown = actions.add_parser("show", help="print the answer pass by pass, or one draft tree")
+    drawn = actions.add_parser("plot", help=(plot.__doc__ or "").splitlines()[0])
+    for action in (shown, drawn):
+        action.add_argument("file", help="a trace written by generate --trace, or gzip of one")
+    shown.add_argument("--step", type=int, help="show the draft tree of this pass, counted from 1 as on the page")
+    plot.add_arguments(drawn)
 
 
 def run(options: argparse.Namespace) -> int:
     path = Path(options.file)
     if not path.is_file():
         raise ValueError(f"there is no file {options.file!r}")
-    trace = Trace.from_json(path.read_bytes())
-    if options.step is None:
+    trace = read_trace(path)
+    if options.action == "plot":
+        print(f"{plot.plot(trace, options)} written", file=sys.stderr)
+    elif options.step is None:
         print(summary(trace))
-        return 0
-    if not 0 <= options.step < len(trace.steps):
-        raise ValueError(f"--step must be from 0 to {len(trace.steps) - 1}, got {options.step}")
-    print(tree(trace.steps[options.step]))
+    else:
+        print(tree(trace.steps[plot.index(trace, options.step)]))
     return 0
 
 
@@ -38,12 +45,12 @@ def summary(trace: Trace) -> str:
         f"{len(trace.token_ids)} tokens ({trace.finish_reason}), {len(trace.steps)} passes, "
         f"tau {trace.acceptance_length:.2f}, {trace.tokens_per_second:.1f} tok/s, made {trace.created}",
         "",
-        "step  nodes  accepted  draft+verify+update ms  committed",
+        "pass  nodes  accepted  draft+verify+update ms  committed",
     ]
     for step in trace.steps:
         words = " ".join(visible(trace.table.text(token)) for token in step.committed)
         spent = f"{step.draft_ms:.1f}+{step.verify_ms:.1f}+{step.update_ms:.1f}"
-        lines.append(f"{step.index:4d}  {len(step) - 1:5d}  {len(step.accepted_nodes):8d}  {spent:>22s}  {words}")
+        lines.append(f"{step.index + 1:4d}  {len(step) - 1:5d}  {len(step.accepted_nodes):8d}  {spent:>22s}  {words}")
     return "\n".join(lines)
 
 

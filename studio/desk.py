@@ -1,0 +1,235 @@
+"""What happens when a visitor does something: asks, stops, races, opens a trace. Each handler yields what changes.
+
+A change is {name of a part of the page: its new value}; `app.py` knows which component a name stands for. The part
+"player" tells the browser which trace to look at; everything drawn from it is pulled by the browser (`studio.views`).
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import gradio as gr
+
+import recap
+from recap.trace import Trace
+from recap.trace_json import MAX_BYTES, TraceError, read_trace
+from visual import text
+
+from . import inputs, settings, wording
+from .conversation import Answer, Contest, Conversation, Job
+from .shelf import Shelf
+from .visitors import Visitors
+from .worker import Worker
+
+Change = dict[str, Any]
+TEXT_EVERY = 0.045
+"""Seconds between two looks at a growing answer: more than 20 updates a second."""
+MOST_SHOWN = 50
+"""Traces listed for one conversation."""
+BUSY = "The last answer is still being written: stop it, or wait for its end."
+
+
+class Desk:
+    """One for the whole page; what belongs to one visitor is in its Conversation."""
+
+    def __init__(self, worker: Worker, recordings: Sequence[tuple[str, Trace]] = ()) -> None:
+        self.worker = worker
+        self.visitors = Visitors()
+        self.shelf = Shelf(64)
+        self._lock = threading.Lock()
+        for name, trace in recordings:
+            self.shelf.pin(trace, name, note="recording")
+        self._first = recordings[0][0] if recordings else None
+
+    def first(self) -> str:
+        """What the player shows before anyone has come."""
+        return json.dumps({"id": self._first, "live": False, "kind": "recording"})
+
+    def of(self, session_hash: str) -> Conversation:
+        """The conversation of a page, whatever happened to the one it had."""
+        return self.visitors.of(session_hash)
+
+    def arrive(self, session_hash: str, key: str | None) -> Iterator[Change]:
+        """A page was opened: a new conversation, or after a reload the one that it had."""
+        mine = self.visitors.arrive(session_hash, key or None)
+        if not mine.shown and not mine.messages:
+            mine.on_show = self._first
+        yield {**self._now(mine), "image": mine.picture, "status": wording.status(self.worker)}
+        while self.worker.loading:
+            time.sleep(1)
+            yield {"status": wording.status(self.worker)}
+        yield {"status": wording.status(self.worker)}
+        while mine.busy:  # the page was reloaded in the middle of an answer, which is now being stopped
+            time.sleep(0.1)
+        yield self._now(mine)
+
+    def ask(
+        self, mine: Conversation, question: str, path: str | None, way: str, most: int, *steer: Any
+    ) -> Iterator[Change]:
+        if mine.busy:
+            yield {"notice": wording.notice(BUSY)}
+            return
+        try:
+            question, most = inputs.question(question), inputs.tokens(most)
+            temperature, config = settings.read(*steer)
+        except ValueError as error:
+            yield {"notice": wording.notice(str(error))}
+            return
+        fresh = path if path != mine.picture else None
+        answer = Answer(mine, question, fresh, way, most, config=config, temperature=temperature)
+        yield from self._answer(mine, answer, path)
+
+    def again(self, mine: Conversation, way: str, most: int, *steer: Any) -> Iterator[Change]:
+        """Ask the last question once more; the memories keep what they learnt from the first time."""
+        if mine.busy:
+            yield {"notice": wording.notice(BUSY)}
+            return
+        try:
+            most = inputs.tokens(most)
+            temperature, config = settings.read(*steer)
+            last = mine.again()
+        except (ValueError, RuntimeError) as error:
+            yield {"notice": wording.notice(str(error))}
+            return
+        answer = Answer(mine, last.prompt, last.picture, way, most, config=config, temperature=temperature)
+        yield from self._answer(mine, answer, last.picture or mine.picture)
+
+    def _answer(self, mine: Conversation, answer: Answer, path: str | None) -> Iterator[Change]:
+        if not self._begin(answer):
+            yield {"notice": wording.notice(BUSY)}
+            return
+        said, before = mine.messages, len(mine.messages)
+        said += [{"role": "user", "content": {"path": answer.picture}}] if answer.picture else []
+        said += [{"role": "user", "content": text.literal(answer.prompt)}, {"role": "assistant", "content": ""}]
+        wording.say(said, self.worker, answer)
+        yield {**self._now(mine), "prompt": "", "notice": ""}
+        try:
+            name = None
+            for _ in answer.follow(TEXT_EVERY):
+                if mine.messages is not said:
+                    break
+                wording.say(said, self.worker, answer)
+                if name is None and answer.trace is not None:
+                    name = self._show(mine, answer.trace, "answer")
+                yield {"chat": said, "player": self._player(mine), **self._buttons(mine)}
+        finally:  # the visitor closed the page, or the answer has ended
+            answer.stop()
+        if mine.messages is not said:
+            # cleared meanwhile; gradio repeats what was yielded last, so that must be what holds now
+            yield self._now(mine)
+            return
+        end: Change = {"status": wording.status(self.worker), "notice": wording.ending(answer)}
+        if name is None and answer.trace is not None and answer.trace.token_ids:
+            self._show(mine, answer.trace, "answer")
+        if answer.state == "failed" and not answer.said:
+            del said[before:]
+            mine.latest = None
+            end["prompt"] = answer.prompt
+        else:
+            mine.picture = path if answer.trace and answer.trace.token_ids else mine.picture
+            wording.say(said, self.worker, answer)
+        yield {**self._now(mine), **end}
+
+    def race(
+        self, mine: Conversation, question: str, path: str | None, first: str, second: str, most: int, *steer: Any
+    ) -> Iterator[Change]:
+        """Two methods on one question; without a question, on the last one and its picture."""
+        if mine.busy:
+            yield {"notice": wording.notice(BUSY)}
+            return
+        if not question.strip() and mine.latest is not None:
+            question, path = mine.latest.prompt, mine.latest.picture or mine.picture
+        try:
+            if not question.strip():
+                raise ValueError("Type a question to race on, or ask one first: the race then repeats it.")
+            question, most = inputs.question(question), inputs.tokens(most)
+            temperature, config = settings.read(*steer)
+        except ValueError as error:
+            yield {"notice": wording.notice(str(error))}
+            return
+        job = Contest(mine, question, path, (first, second), most, config=config, temperature=temperature)
+        if not self._begin(job):
+            yield {"notice": wording.notice(BUSY)}
+            return
+        yield {"player": self._player(mine), "notice": "", **self._buttons(mine)}
+        try:
+            for _ in job.follow(0.25):
+                yield {"player": self._player(mine), **self._buttons(mine)}
+        finally:
+            job.stop()
+        trace = job.traces[1] if second != "ar" else job.traces[0]
+        if trace is not None and trace.token_ids:
+            self._show(mine, trace, "race")
+        yield {"player": self._player(mine), "notice": wording.ending(job), "status": wording.status(self.worker),
+               **self._buttons(mine)}  # fmt: skip
+
+    def stop(self, mine: Conversation) -> Change:
+        mine.stop()
+        return {}
+
+    def clear(self, mine: Conversation) -> Change:
+        mine.clear()
+        mine.on_show = None
+        return {**self._now(mine), "notice": ""}
+
+    def forget(self, mine: Conversation) -> Change:
+        """Empty the memories of this conversation."""
+        if mine.busy:
+            return {"notice": wording.notice("The memories are in use: stop the answer, or wait for its end.")}
+        mine.forget()
+        return {"notice": wording.notice("G, C and U are empty now."), "player": self._player(mine)}
+
+    def upload(self, mine: Conversation, path: str | None) -> Change:
+        """Open a trace file; no model is needed for that."""
+        if path is None:
+            return {}
+        try:
+            trace = read_trace(Path(path))
+        except (TraceError, OSError) as error:
+            return {"trace-notice": wording.notice(f"This file cannot be opened: {error}")}
+        self._show(mine, trace, "file")
+        return {"trace-notice": "", "player": self._player(mine)}
+
+    def _begin(self, job: Job) -> bool:
+        """Give a job to the worker; False if the conversation has one already: two clicks may come at once."""
+        with self._lock:
+            if job.conversation.busy:
+                return False
+            self.worker.ask(job)
+            return True
+
+    def _show(self, mine: Conversation, trace: Trace, kind: str) -> str:
+        """Put a trace on the visitor's page."""
+        mine.on_show = self.shelf.put(trace, note=kind, growing=kind == "answer")
+        mine.shown = [*mine.shown, mine.on_show][-MOST_SHOWN:]
+        return mine.on_show
+
+    def _buttons(self, mine: Conversation) -> Change:
+        busy = mine.busy
+        return {
+            "send": gr.update(interactive=not busy), "stop": gr.update(interactive=busy),
+            "retry": gr.update(interactive=not busy and mine.latest is not None),
+            "race": gr.update(interactive=not busy),
+        }  # fmt: skip
+
+    def _player(self, mine: Conversation) -> str:
+        """What the browser has to know: its key, the trace on show, whether that grows, and the race."""
+        job = mine.answer
+        trace = self.shelf.get(mine.on_show)
+        race = mine.latest_contest
+        live = job is not None
+        growing = live and job.trace is not None and trace is job.trace
+        return json.dumps({
+            "key": mine.key, "id": None if live and not growing else mine.on_show, "live": live,
+            "passes": len(trace.steps) if trace is not None else 0, "kind": self.shelf.note(mine.on_show),
+            "race": race and race.name, "racing": mine.contest is not None,
+        })  # fmt: skip
+
+    def _now(self, mine: Conversation) -> Change:
+        """Everything that shows a conversation, as it is at this moment."""
+        return {"chat": mine.messages, "player": self._player(mine), **self._buttons(mine)}

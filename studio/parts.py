@@ -1,0 +1,264 @@
+"""The parts of the page, one function each: what they are called, what they hold at first. `app.py` puts them together."""
+
+from __future__ import annotations
+
+import base64
+import io
+from collections.abc import Callable, Sequence
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import gradio as gr
+import plotly
+from PIL import Image, ImageOps
+
+import recap
+from recap.config import BUDGETS
+from visual.listing import METHODS
+from visual.race import explain
+from visual.summary import legend, numbers
+
+from . import settings as defaults
+from .examples import examples
+
+PLOTLY = Path(plotly.__file__).parent / "package_data" / "plotly.min.js"
+WEB = Path(__file__).parent / "web"
+REMEMBERED_KEY = "() => sessionStorage.getItem('recap-conversation') || ''"
+SCRIPTS = ("panels.js", "tree.js", "player.js", "race.js", "tour.js", "page.js")
+TABS = {"steps": "Steps", "race": "Race", "memory": "Memory", "traces": "Traces"}
+
+
+def styles() -> list[Path]:
+    """Style sheets of the page."""
+    return [WEB / "page.css", WEB / "views.css", WEB.parents[1] / "visual" / "panels.css"]
+
+
+def room(name: str, sentence: str = "", classes: str = "", label: str = "") -> gr.HTML:
+    """An empty panel that the browser fills; `sentence` stands there until then."""
+    named = f' role="region" aria-label="{escape(label)}"' if label else ""
+    waiting = f'<p class="muted">{escape(sentence)}</p>' if sentence else ""
+    return plain(f'<div class="room {classes}"{named}>{waiting}</div>', name)
+
+
+def plain(html: str, name: str | None = None, **more: Any) -> gr.HTML:
+    return gr.HTML(html, elem_id=name, apply_default_css=False, js_on_load=None, **more)
+
+
+def head(status: str) -> gr.HTML:
+    plain("<h1>RECAP Studio</h1><p>Fewer passes, the same words.</p>", "title", scale=2)
+    shown = plain(status, "model-status", scale=9)
+    plain('<button type="button" class="room">How it works</button>', "how", scale=0, min_width=110)
+    plain('<button type="button" id="open-settings" aria-expanded="false" aria-controls="settings">Settings</button>', "gear",
+          scale=0, min_width=84)  # fmt: skip
+    plain('<p id="lost" role="alert" hidden>The connection to the studio is lost. Trying again; the page opens anew when it '
+          "is back.</p>", "connection")  # fmt: skip
+    return shown
+
+
+def picture() -> gr.Image:
+    image = gr.Image(
+        type="filepath", image_mode=None, sources=["upload", "webcam", "clipboard"], label="Picture", show_label=False,
+        height=150, elem_id="image", buttons=[], scale=5, min_width=150,
+    )  # fmt: skip
+    # the engine opens pictures itself: it knows more kinds, and says in a sentence what is wrong with one
+    image.preprocess = lambda payload: payload.path if payload else None
+    return image
+
+
+def samples(folder: Path) -> gr.HTML:
+    """Cards with an example picture and its question; a click fills both in."""
+    cards = "".join(
+        f'<button type="button" data-index="{at}" title="{escape(question)}">'
+        + (f'<img src="{_thumbnail(path)}" alt="">' if path else '<span class="nothing">no picture</span>')
+        + f"<span>{escape(question)}</span></button>"
+        for at, (path, question) in enumerate(examples(folder))
+    )
+    return gr.HTML(
+        f'<p class="muted">Or try one of these</p><div class="cards">{cards}</div>', elem_id="examples",
+        apply_default_css=False, scale=4, min_width=140,
+        js_on_load="element.addEventListener('click', ({ target }) => { const card = target.closest('[data-index]'); "
+        "if (card) trigger('click', { index: Number(card.dataset.index) }); });",
+    )  # fmt: skip
+
+
+def sample(folder: Path) -> Callable[[gr.EventData], tuple[str | None, str]]:
+    """What a click on a card fills in: picture and question."""
+    known = examples(folder)
+
+    def chosen(event: gr.EventData) -> tuple[str | None, str]:
+        at = event._data.get("index") if isinstance(event._data, dict) else None
+        if isinstance(at, bool) or not isinstance(at, int) or not 0 <= at < len(known):
+            raise gr.Error("There is no such example.", print_exception=False)
+        return known[at]
+
+    return chosen
+
+
+def _thumbnail(path: str) -> str:
+    with Image.open(path) as opened:
+        small = ImageOps.fit(ImageOps.exif_transpose(opened).convert("RGB"), (112, 112))
+    held = io.BytesIO()
+    small.save(held, "JPEG", quality=80)
+    return "data:image/jpeg;base64," + base64.b64encode(held.getvalue()).decode()
+
+
+def chat() -> gr.Chatbot:
+    return gr.Chatbot(
+        elem_id="chat", height="max(230px, calc(100vh - 430px))", show_label=False, buttons=[], latex_delimiters=[],
+        feedback_options=None, placeholder="Choose a picture and ask about it, or just ask.",
+    )  # fmt: skip
+
+
+def notice(name: str) -> gr.HTML:
+    """A place for a sentence that screen readers announce."""
+    return gr.HTML(elem_id=name, elem_classes="notice", apply_default_css=False)
+
+
+def prompt() -> gr.Textbox:
+    return gr.Textbox(
+        placeholder="Ask about the picture …", label="Question", show_label=False, container=False, lines=1, max_lines=5,
+        scale=6, min_width=120, elem_id="prompt", autofocus=False,
+    )  # fmt: skip
+
+
+def method(name: str, label: str, value: str) -> gr.Dropdown:
+    choices = [(METHODS.get(one, one), one) for one in sorted(recap.METHODS, key=lambda one: (one != "recap", one))]
+    return gr.Dropdown(choices, value=value, label=label, elem_id=name, filterable=False, show_label=False, container=False,
+                       scale=2, min_width=120)  # fmt: skip
+
+
+def tabs() -> None:
+    buttons = "".join(
+        f'<button type="button" role="tab" data-view="{name}" aria-selected="{"true" if name == "steps" else "false"}">'
+        f"{label}</button>"
+        for name, label in TABS.items()
+    )
+    plain(f'<div role="tablist" aria-label="Views">{buttons}</div>', "views", scale=1)
+    room("exact-badge", label="Same tokens as plain decoding?")
+
+
+def summary() -> None:
+    """The figures of the answer on show, and where it comes from."""
+    with gr.Row(equal_height=False, elem_id="summary"):
+        plain(f'<div class="room">{numbers(None)}</div>', "numbers", scale=3)
+        room("origin")
+
+
+def steps() -> None:
+    """Ribbon, transport and caption: which pass is on show."""
+    room("ribbon", classes="scrolls", label="The answer, token by token")
+    with gr.Row(equal_height=True, elem_id="transport"):
+        plain(
+            '<button type="button" id="previous" aria-label="Previous pass" disabled>◀</button>'
+            '<button type="button" id="next" aria-label="Next pass" disabled>▶</button>', "stepping", scale=0, min_width=70,
+        )  # fmt: skip
+        plain('<input type="range" min="1" max="1" value="1" step="1" aria-label="Pass" disabled>', "step-slider", scale=1,
+              min_width=80)  # fmt: skip
+        plain('<span class="room">–</span>', "where", scale=0, min_width=64)
+        gr.Button("▶ Play", elem_id="play", scale=0, min_width=86, size="sm")
+        plain('<button type="button" id="speed" aria-label="Speed of playing: 1 times">1×</button>'
+              '<button type="button" id="follow" hidden>Live ●</button>', "pacing", scale=0, min_width=40)  # fmt: skip
+    room("caption")
+
+
+def stage() -> None:
+    """The tree and beside it the chosen node; below them the weights, and the tokens over time."""
+    with gr.Row(equal_height=False, elem_id="stage"):
+        with gr.Column(scale=9, min_width=300, elem_id="tree-side"):
+            plain(
+                '<div class="frame" role="img" aria-label="Draft tree of this pass" tabindex="0"><div class="plot"></div></div>'
+                '<div class="tools"><button type="button" class="toggle" hidden></button>'
+                '<button type="button" class="farther" aria-label="Smaller">−</button>'
+                '<button type="button" class="nearer" aria-label="Larger">+</button></div>', "tree",
+            )  # fmt: skip
+            plain(legend(), "legend")
+        with gr.Column(scale=4, min_width=270, elem_id="side"):
+            room("inspector", "Click on a node of the tree: why it was proposed, and what became of it.",
+                 classes="scrolls", label="The chosen node")  # fmt: skip
+    with gr.Row(equal_height=False, elem_id="strip"):
+        plain('<div class="room"><div class="plot"></div></div>', "weights", scale=1, min_width=260)
+        with gr.Column(elem_id="pace", scale=1, min_width=260):
+            titled("throughput", "Tokens over own time")
+            room("split")
+
+
+def titled(name: str, title: str) -> None:
+    """A panel with a heading and a plot."""
+    plain(f'<h3>{escape(title)}</h3><div class="room"><div class="plot"></div></div>', name)
+
+
+def race() -> tuple[gr.Dropdown, gr.Dropdown]:
+    """Two lanes and the result. Gives the choice of method of each lane."""
+    plain(explain(), "race-words")
+    with gr.Row(equal_height=True, elem_id="lanes"):
+        first, second = _lane(0, "ar"), _lane(1, "recap")
+    room("result", "Press Race. The result appears here when both have ended.")
+    return first, second
+
+
+def _lane(at: int, value: str) -> gr.Dropdown:
+    with gr.Column(elem_classes="lane-side", min_width=260):
+        chosen = method(f"lane-{at}", "First lane" if at == 0 else "Second lane", value)
+        room(f"lane-{at}-numbers")
+        room(f"lane-{at}-text", classes="scrolls words", label=f"Answer of lane {at + 1}")
+    return chosen
+
+
+def memory() -> gr.Button:
+    titled("memory-growth", "Rows in memory, pass by pass")
+    room("memory-hits")
+    room("memory-found", "Choose a node in the tree: here is what memory holds after it.")
+    return gr.Button("Forget everything", elem_id="forget", size="sm")
+
+
+def traces() -> tuple[gr.File, gr.HTML]:
+    with gr.Row(equal_height=False):
+        gr.Button("Download this trace", elem_id="trace-download", min_width=150)
+        upload = gr.File(label="Open a trace file (.json, .json.gz)", elem_id="trace-upload", height=130, min_width=200,
+                         file_count="single", type="filepath")  # fmt: skip
+    told = notice("trace-notice")
+    room("trace-list")
+    return upload, told
+
+
+def settings() -> tuple[gr.Slider, list[Any], gr.Button]:
+    """Controls of the settings panel: the limit of tokens, the ones that `settings.read` takes, and the way back."""
+    temperature, budget, nodes, depth, first, second, third, fusion, keep = defaults.defaults()
+    plain('<h2>Settings</h2><button type="button" id="close-settings" aria-label="Close the settings">✕</button>', "settings-head")
+    limit = gr.Slider(8, 512, 200, step=8, label="Max tokens", elem_id="limit")
+    controls: list[Any] = [
+        gr.Slider(0, 2, temperature, step=0.05, label="Temperature", info="0: always the likeliest token", elem_id="temperature"),
+        gr.Dropdown(defaults.BUDGET_CHOICES, value=budget, label="Budget", filterable=False, elem_id="budget",
+                    visible=len(BUDGETS) > 1),
+        gr.Slider(0, 255, nodes, step=1, label="Candidates per pass", info="The paper's 63 suit a large GPU", elem_id="nodes"),
+        gr.Slider(1, 20, depth, step=1, label="Depth of the tree", elem_id="depth"),
+    ]  # fmt: skip
+    with gr.Row():
+        controls += [
+            gr.Number(value, label=label, minimum=0.0, maximum=1.0, step=0.05, min_width=80, elem_id=f"prior-{at}")
+            for at, (value, label) in enumerate([(first, "Prior 1st"), (second, "2nd"), (third, "3rd key")])
+        ]
+    controls += [
+        gr.Dropdown(defaults.FUSION_CHOICES, value=fusion, label="Fusion rule", filterable=False, elem_id="fusion"),
+        gr.Checkbox(keep, label="Keep U from one question to the next", elem_id="keep"),
+    ]
+    plain('<p class="muted">They hold from the next question on. Other rules of fusion, depth or priors start with empty '
+          "memories.</p>")  # fmt: skip
+    return limit, controls, gr.Button("Back to the paper's settings", elem_id="paper", size="sm")
+
+
+def paper() -> list[Any]:
+    """Values of the same controls as the paper has them."""
+    return [200, *defaults.defaults()]
+
+
+def player(functions: Sequence[Callable[..., Any]], value: str) -> gr.HTML:
+    """The invisible part that runs the others in the browser."""
+    return gr.HTML(
+        value, elem_id="player", html_template="", apply_default_css=False, server_functions=list(functions),
+        js_on_load="\n".join((WEB / name).read_text(encoding="utf-8") for name in SCRIPTS),
+        head=f'<script src="gradio_api/file={PLOTLY.as_posix()}"></script>',
+    )  # fmt: skip
+
+

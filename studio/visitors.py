@@ -1,0 +1,104 @@
+"""Who is here: a conversation for every open page, found again by a page that is loaded anew."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from .conversation import Conversation
+
+_KEPT_SECONDS = 15 * 60
+_MOST_LEFT = 4
+_SILENT_SECONDS = 24 * 3600
+"""A page that was not heard of for so long has gone without a word."""
+_PATIENCE = 1.5
+"""Seconds that a page loaded anew waits for its old self to leave: their events may overtake each other."""
+_PAUSE = 0.05
+
+
+@dataclass
+class _Page:
+    session_hash: str
+    conversation: Conversation
+    seen: float
+    """When it was last heard of."""
+
+
+class Visitors:
+    """Conversations by browser session (`session_hash`, one per loaded page). Methods may be called by any thread.
+
+    A conversation whose page has left is kept for 15 minutes, and of all such ones the last 4: they hold a cache and
+    memories. `clock` and `sleep` are those of `time`, and may be replaced in tests.
+    """
+
+    def __init__(
+        self, clock: Callable[[], float] = time.monotonic, sleep: Callable[[float], None] = time.sleep
+    ) -> None:
+        self._clock, self._sleep = clock, sleep
+        self._lock = threading.Lock()
+        self._here: dict[str, _Page] = {}
+        """By session hash."""
+        self._left: list[_Page] = []
+        """Longest gone first."""
+
+    def arrive(self, session_hash: str, key: str | None = None) -> Conversation:
+        """The conversation of a page that was loaded. `key` is what an earlier page of the same tab was given.
+
+        A conversation on another live page is not taken from it: a duplicated tab brings a copied key. But that page
+        may be this one's old self, so it gets a moment to leave. With no conversation to go on with, a new one.
+        """
+        deadline = self._clock() + _PATIENCE
+        while True:
+            with self._lock:
+                self._tidy()
+                elsewhere = any(
+                    page.conversation.key == key for name, page in self._here.items() if name != session_hash
+                )
+                if session_hash in self._here or not elsewhere or self._clock() >= deadline:
+                    return self._seat(session_hash, lambda page: page.conversation.key == key)
+            self._sleep(_PAUSE)
+
+    def leave(self, session_hash: str) -> None:
+        """The page has gone: its answer in the making stops, its conversation stays a while."""
+        with self._lock:
+            self._depart(session_hash)
+            self._tidy()
+
+    def of(self, session_hash: str) -> Conversation:
+        """The conversation of a page. One whose connection was lost for a while finds its own again; one that never
+        arrived or was away too long gets a new one."""
+        with self._lock:
+            self._tidy()
+            return self._seat(session_hash, lambda page: page.session_hash == session_hash)
+
+    def known(self, key: str | None) -> Conversation | None:
+        """The conversation with that key, if it is on an open page or was left not long ago."""
+        with self._lock:
+            self._tidy()
+            pages = [*self._here.values(), *self._left]
+            return next((page.conversation for page in pages if page.conversation.key == key), None)
+
+    def _seat(self, session_hash: str, own: Callable[[_Page], bool]) -> Conversation:
+        """What the page has, else what was left and is its own, else something new."""
+        page = self._here.get(session_hash) or next((left for left in reversed(self._left) if own(left)), None)
+        if page in self._left:
+            self._left.remove(page)
+        conversation = page.conversation if page is not None else Conversation()
+        self._here[session_hash] = _Page(session_hash, conversation, self._clock())
+        return conversation
+
+    def _depart(self, session_hash: str) -> None:
+        gone = self._here.pop(session_hash, None)
+        if gone is not None:
+            gone.conversation.stop()
+            gone.seen = self._clock()
+            self._left.append(gone)
+
+    def _tidy(self) -> None:
+        now = self._clock()
+        for silent in [name for name, page in self._here.items() if page.seen < now - _SILENT_SECONDS]:
+            self._depart(silent)
+        while self._left and (len(self._left) > _MOST_LEFT or self._left[0].seen < now - _KEPT_SECONDS):
+            self._left.pop(0).conversation.close()

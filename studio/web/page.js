@@ -1,0 +1,178 @@
+// Runs once, when the last component of the page is there: joins the parts and listens to the reader.
+const KEY = "recap-conversation"; // of this tab; a reload finds its conversation with it
+
+const shown = () => {
+  const race = $("right").dataset.view === "race" && track.throughput;
+  draw("throughput", race ? track.throughput : player.throughput);
+};
+const player = new Player(server, lost, shown);
+const track = new Track(player, shown);
+const tour = new Tour(() => see("steps"));
+let told = {};
+
+function see(view) {
+  const changed = $("right").dataset.view !== view;
+  $("right").dataset.view = view;
+  for (const tab of document.querySelectorAll("#views [data-view]")) {
+    const on = tab.dataset.view === view;
+    tab.setAttribute("aria-selected", on);
+    tab.tabIndex = on ? 0 : -1;
+  }
+  if (!changed) return;
+  if (view === "memory") remember();
+  if (view === "traces") list();
+  requestAnimationFrame(() => {
+    player.tree.draw();
+    player.resize();
+  });
+}
+
+// What the server says of this page: its conversation, the trace on show, the race.
+function hear() {
+  let news;
+  try {
+    news = JSON.parse(props.value || "{}");
+  } catch {
+    return;
+  }
+  const before = told;
+  told = news;
+  if (news.key) sessionStorage.setItem(KEY, news.key);
+  if (news.race && (news.race !== before.race || news.racing)) {
+    if (news.racing && news.race !== before.race) see("race");
+    track.watch(news.key, news.race);
+  }
+  const other = news.id !== before.id;
+  if ((news.live && !before.live) || (other && before.key && news.kind === "file")) see("steps");
+  if (other || news.live || before.live) player.open(news.id, news.live);
+  if (!news.live && before.live && $("right").dataset.view === "memory") remember();
+}
+
+let gone = false;
+function lost(now) {
+  if (now === gone) return;
+  gone = now;
+  $("lost").hidden = !now;
+  if (now) retry();
+}
+
+// A server that has come back knows nothing of this page, so the page is opened again.
+async function retry() {
+  while (gone) {
+    await pause(2000);
+    try {
+      const found = await fetch("config", { cache: "no-store" });
+      if (found.ok) location.reload();
+    } catch {
+      // still away
+    }
+  }
+}
+
+const remember = latest(async () => {
+  const { id, step, node } = player;
+  const view = await player.call("memory", { key: told.key, id, step, node: node ?? 0, theme: theme() });
+  if (!view) return;
+  fill("memory-hits", view.hits);
+  fill("memory-found", view.found);
+  draw("memory-growth", view.growth);
+});
+
+const list = latest(async () => {
+  const view = await player.call("traces", { key: told.key, id: player.id });
+  if (view) fill("trace-list", view.list);
+});
+
+async function save() {
+  const file = player.id && (await player.call("saved", { id: player.id }));
+  if (!file) return;
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(new Blob([file.text], { type: "application/json" }));
+  link.download = file.name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+}
+
+function panel(open) {
+  $("settings").dataset.open = open;
+  $("open-settings").setAttribute("aria-expanded", open);
+  if (open) $("settings").querySelector("input, button, select")?.focus();
+}
+
+function press({ target }) {
+  const at = (selector) => target.closest(selector);
+  const token = at("#ribbon .token");
+  if (token) player.go(Number(token.dataset.step), Number(token.dataset.node));
+  else if (at("#previous")) player.go((player.step ?? 0) - 1);
+  else if (at("#next")) player.go((player.step ?? 0) + 1);
+  else if (at("#play")) player.play();
+  else if (at("#speed")) player.faster();
+  else if (at("#follow")) player.follow();
+  else if (at("#views [data-view]")) see(at("#views [data-view]").dataset.view);
+  else if (at("#tree .toggle")) {
+    player.readable = !player.readable;
+    player.redraw();
+  } else if (at("#tree .nearer")) player.tree.resize(ZOOM.step);
+  else if (at("#tree .farther")) player.tree.resize(1 / ZOOM.step);
+  else if (at("#trace-download")) save();
+  else if (at("[data-trace]")) {
+    see("steps");
+    player.open(at("[data-trace]").dataset.trace, false, 0);
+  } else if (at("#how")) tour.show(0);
+  else if (at("#open-settings")) panel($("settings").dataset.open !== "true");
+  else if (at("#close-settings")) panel(false);
+  else if ($("settings").dataset.open === "true" && !at("#settings") && !at(".options")) panel(false);
+}
+
+function key(event) {
+  const { key, target } = event;
+  if (key === "Escape") {
+    if (!tour.card.hidden) tour.end();
+    else panel(false);
+    return;
+  }
+  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  if (target.closest("input, textarea, select, [contenteditable], [role=listbox]")) return;
+  const tab = target.closest("#views [data-view]");
+  const by = { ArrowLeft: -1, ArrowRight: 1 }[key];
+  if (tab && by) {
+    const tabs = [...document.querySelectorAll("#views [data-view]")];
+    const next = tabs[(tabs.indexOf(tab) + by + tabs.length) % tabs.length];
+    see(next.dataset.view);
+    next.focus();
+  } else if (!tour.card.hidden || target.closest("#left, #settings") || $("right").dataset.view !== "steps") return;
+  else if (by) player.go((player.step ?? 0) + by);
+  else if (key === "Home") player.go(0);
+  else if (key === "End") player.go(player.whole.passes - 1);
+  else if (key === " " && !target.closest("button")) player.play();
+  else if ((key === "ArrowUp" || key === "ArrowDown") && target.closest("#tree")) neighbour(key === "ArrowDown" ? 1 : -1);
+  else return;
+  event.preventDefault();
+}
+
+// From the tree by keyboard: the next node in the order in which the tree was grown, the model's own choice last.
+function neighbour(by) {
+  const nodes = player.tree.spec.data.flatMap((trace) => trace.customdata || []).sort((a, b) => (a < 0) - (b < 0) || a - b);
+  const at = nodes.indexOf(player.tree.node);
+  if (nodes.length) player.choose(nodes[(at + by + nodes.length) % nodes.length]);
+}
+
+async function start() {
+  while (!["tree", "ribbon", "step-slider", "weights", "inspector", "numbers", "how"].every((id) => $(id)?.firstElementChild) || !window.Plotly)
+    await pause(30);
+  player.tree = new Tree($("tree").querySelector(".frame"), (node) => player.choose(node));
+  $("step-slider").querySelector("input").addEventListener("input", ({ target }) => player.go(target.value - 1));
+  document.addEventListener("click", press);
+  document.addEventListener("keydown", key);
+  document.addEventListener("recap:node", () => $("right").dataset.view === "memory" && remember());
+  document.addEventListener("visibilitychange", () => document.hidden || player.look());
+  new MutationObserver(() => player.redraw()).observe(document.body, { attributeFilter: ["class"] });
+  new ResizeObserver(() => player.resize()).observe($("throughput"));
+  player.face();
+  see("steps");
+  watch("value", hear);
+  hear();
+  if (!tour.seen) $("how").querySelector("button, .room")?.classList.add("inviting");
+}
+
+start();

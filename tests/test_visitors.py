@@ -1,0 +1,156 @@
+"""Who is here: reloads find their conversation, two tabs have two, and what nobody comes back for is let go."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+import pytest
+
+from studio.conversation import Answer, Conversation
+from studio.visitors import Visitors
+from studio.worker import Worker
+
+
+class Clock:
+    """Time that passes only when somebody sleeps; `then` happens during the first sleep."""
+
+    def __init__(self) -> None:
+        self.now, self.slept = 1000.0, 0.0
+        self.then: Callable[[], object] = lambda: None
+
+    def sleep(self, seconds: float) -> None:
+        self.now, self.slept = self.now + seconds, self.slept + seconds
+        happens, self.then = self.then, lambda: None
+        happens()
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def visitors(clock: Clock) -> Visitors:
+    return Visitors(lambda: clock.now, clock.sleep)
+
+
+def closed(conversation: Conversation) -> bool:
+    """Told by the memories' history, which nothing else empties here."""
+    return conversation.growth == []
+
+
+def met(visitors: Visitors, page: str, key: str | None = None) -> Conversation:
+    conversation = visitors.arrive(page, key)
+    conversation.growth.append([{"U": 1}])
+    return conversation
+
+
+def test_every_page_has_a_conversation_of_its_own(visitors: Visitors, clock: Clock) -> None:
+    first, second = visitors.arrive("a"), visitors.arrive("b")
+    assert first is not second and first.key != second.key and len(first.key) >= 20
+    assert visitors.of("a") is first and visitors.arrive("a") is first and visitors.arrive("b", "no such key") is second
+    assert visitors.known(first.key) is first and visitors.known("no such key") is None and visitors.known(None) is None
+    assert clock.slept == 0
+
+
+def test_a_reload_keeps_chat_memories_and_last_answer(visitors: Visitors, clock: Clock) -> None:
+    mine = met(visitors, "a")
+    mine.messages.append({"role": "user", "content": "Hello"})
+    visitors.leave("a")
+    assert visitors.known(mine.key) is mine
+    assert visitors.arrive("b", mine.key) is mine and visitors.of("b") is mine
+    assert mine.messages and mine.growth and clock.slept == 0
+    assert visitors.of("a") is not mine, "the old page has no part in it any more"
+
+
+def test_a_reload_that_overtakes_its_old_page_waits_for_it(visitors: Visitors, clock: Clock) -> None:
+    mine = met(visitors, "a")
+    clock.then = lambda: visitors.leave("a")
+    assert visitors.arrive("b", mine.key) is mine and 0 < clock.slept < 0.2
+
+
+def test_a_duplicated_tab_does_not_take_a_conversation(visitors: Visitors, clock: Clock) -> None:
+    mine = met(visitors, "a")
+    other = visitors.arrive("b", mine.key)
+    assert other is not mine and other.key != mine.key and 1.4 < clock.slept < 1.7
+    assert visitors.of("a") is mine and visitors.of("b") is other
+    visitors.leave("a")
+    assert visitors.of("b") is other and not closed(mine)
+
+
+def test_of_two_that_wait_for_one_conversation_one_gets_it() -> None:
+    visitors = Visitors()
+    mine = visitors.arrive("a")
+    found: list[Conversation] = []
+
+    def arrive(name: str) -> None:
+        found.append(visitors.arrive(name, mine.key))
+
+    waiting = [threading.Thread(target=arrive, args=(name,)) for name in "bc"]
+    for thread in waiting:
+        thread.start()
+    visitors.leave("a")
+    for thread in waiting:
+        thread.join(10)
+    assert len(found) == 2 and sum(one is mine for one in found) == 1
+
+
+def test_leaving_stops_the_answer(visitors: Visitors) -> None:
+    gate = threading.Event()
+    worker = Worker(lambda: gate.wait(30) and None)
+    ahead = worker.ask(Answer(Conversation(), "Hello", None, "recap", 8))
+    mine = visitors.arrive("a")
+    answer = worker.ask(Answer(mine, "Hello", None, "recap", 8))
+    visitors.leave("a")
+    assert answer.stopped and answer.ended and mine.answer is None and mine.latest is answer and not ahead.stopped
+    visitors.leave("a")
+    visitors.leave("nobody")
+    gate.set()
+
+
+def test_a_lost_connection_finds_its_conversation_again(visitors: Visitors) -> None:
+    mine = met(visitors, "a")
+    visitors.leave("a")
+    assert visitors.of("a") is mine
+    visitors.leave("a")
+    assert visitors.arrive("a", mine.key) is mine and visitors.of("a") is mine
+
+
+def test_a_page_that_never_arrived_gets_a_new_conversation(visitors: Visitors) -> None:
+    stranger = visitors.of("z")
+    assert visitors.of("z") is stranger and visitors.known(stranger.key) is stranger
+
+
+def test_what_was_left_is_kept_for_a_quarter_of_an_hour(visitors: Visitors, clock: Clock) -> None:
+    mine = met(visitors, "a")
+    visitors.leave("a")
+    clock.now += 15 * 60
+    assert visitors.known(mine.key) is mine
+    clock.now += 1
+    other = visitors.arrive("b", mine.key)
+    assert other is not mine and closed(mine) and visitors.known(mine.key) is None
+    assert visitors.of("a") is not mine
+
+
+def test_of_what_was_left_the_last_four_are_kept(visitors: Visitors) -> None:
+    pages = [met(visitors, name) for name in "abcdef"]
+    for name in "bacdef":
+        visitors.leave(name)
+    assert [closed(page) for page in pages] == [True, True, False, False, False, False]
+    assert visitors.arrive("g", pages[2].key) is pages[2]
+
+
+def test_a_page_not_heard_of_for_a_day_has_gone(visitors: Visitors, clock: Clock) -> None:
+    silent, busy = met(visitors, "a"), met(visitors, "b")
+    for _ in range(5):
+        clock.now += 5 * 3600
+        visitors.of("b")
+    assert visitors.known(silent.key) is silent and not closed(silent), "it counts as left now"
+    clock.now += 16 * 60
+    assert visitors.of("b") is busy and closed(silent) and visitors.known(silent.key) is None
+
+
+@pytest.mark.parametrize("key", [5, [], {}, b"key", "\0", "x" * 100_000])
+def test_keys_may_be_anything(visitors: Visitors, key: object) -> None:
+    assert isinstance(visitors.arrive("a", key), Conversation) and visitors.known(key) is None

@@ -1,0 +1,56 @@
+"""Traces one can open, as a list of buttons, and the line that says what is on show. HTML, all text escaped."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+
+from recap.trace import Trace
+
+from .text import shorten, visible
+
+METHODS = {"recap": "RECAP", "ar": "plain decoding"}
+
+
+def name(trace: Trace) -> str:
+    """What a trace's method is called, as plain text."""
+    return METHODS.get(trace.method, trace.method)
+
+
+def question(trace: Trace) -> str:
+    """What was asked, as plain text on one line, pictures left out."""
+    asked = [message["content"] for message in trace.messages if message.get("role") == "user"]
+    words = " ".join((asked[-1] if asked else "").replace("[picture]", " ").split())
+    return "".join(one if one == " " else visible(one) for one in words) or "(no words)"
+
+
+def origin(trace: Trace, kind: str) -> str:
+    """Which answer is on show. `kind`: "answer" (of this page), "recording" (shipped), "file" (uploaded), "race"."""
+    words = {
+        "answer": "Your answer to",
+        "recording": "<b>A recording.</b> It answered",
+        "file": "<b>From a file.</b> It answered",
+        "race": "From your race on",
+    }[kind]
+    about = ", ".join((escape(trace.model), escape(name(trace)), f"{escape(trace.device)} {escape(trace.dtype)}"))
+    hint = " Ask something to see your own." if kind == "recording" else ""
+    return f'<p class="origin">{words} <q>{escape(shorten(question(trace), 70))}</q> · {about}.{hint}</p>'
+
+
+def traces(groups: Sequence[tuple[str, Sequence[tuple[str, Trace]]]], now: str | None = None) -> str:
+    """Groups of (id, trace) under a heading each; `now`: the id on show."""
+    parts = []
+    for heading, entries in groups:
+        if not entries:
+            continue
+        parts.append(f"<h3>{escape(heading)}</h3><ul>")
+        for key, trace in entries:
+            facts = f"{len(trace.token_ids)} tokens · {len(trace.steps)} passes · tau {trace.acceptance_length:.2f}"
+            here = ' aria-current="true"' if key == now else ""
+            parts.append(
+                f'<li><button type="button" data-trace="{escape(key)}"{here}>'
+                f"<b>{escape(shorten(question(trace), 80))}</b>"
+                f"<span>{escape(name(trace))} · {escape(trace.model)} · {facts}</span></button></li>"
+            )
+        parts.append("</ul>")
+    return '<div class="traces">' + "".join(parts) + "</div>"
