@@ -102,6 +102,8 @@ class Stream(Iterator[Step]):
             self.close()
             return
         self._steps = self._decoding.steps()
+        first = self._decoding.tokens[0]
+        self.trace.table.texts.setdefault(first, self._decoding.target.text_of(first))
         self._update(0.0)
 
     def _update(self, seconds: float) -> None:

@@ -15,9 +15,8 @@ from typing import Any
 
 import gradio as gr
 
-import recap
 from recap.trace import Trace
-from recap.trace_json import MAX_BYTES, TraceError, read_trace
+from recap.trace_json import TraceError, read_trace
 from visual import text
 
 from . import inputs, settings, wording
@@ -29,6 +28,8 @@ from .worker import Worker
 Change = dict[str, Any]
 TEXT_EVERY = 0.045
 """Seconds between two looks at a growing answer: more than 20 updates a second."""
+NOTHING: Change = {"notice": gr.skip()}
+"""Leaves the page as it is; gradio refuses an empty change."""
 MOST_SHOWN = 50
 """Traces listed for one conversation."""
 BUSY = "The last answer is still being written: stop it, or wait for its end."
@@ -116,7 +117,9 @@ class Desk:
                 wording.say(said, self.worker, answer)
                 if name is None and answer.trace is not None:
                     name = self._show(mine, answer.trace, "answer")
-                yield {"chat": said, "player": self._player(mine), **self._buttons(mine)}
+                    yield {"chat": said, "player": self._player(mine)}
+                else:
+                    yield {"chat": said}
         finally:  # the visitor closed the page, or the answer has ended
             answer.stop()
         if mine.messages is not said:
@@ -158,8 +161,8 @@ class Desk:
             return
         yield {"player": self._player(mine), "notice": "", **self._buttons(mine)}
         try:
-            for _ in job.follow(0.25):
-                yield {"player": self._player(mine), **self._buttons(mine)}
+            for _ in job.follow(0.5):
+                pass
         finally:
             job.stop()
         trace = job.traces[1] if second != "ar" else job.traces[0]
@@ -170,7 +173,7 @@ class Desk:
 
     def stop(self, mine: Conversation) -> Change:
         mine.stop()
-        return {}
+        return NOTHING
 
     def clear(self, mine: Conversation) -> Change:
         mine.clear()
@@ -187,11 +190,12 @@ class Desk:
     def upload(self, mine: Conversation, path: str | None) -> Change:
         """Open a trace file; no model is needed for that."""
         if path is None:
-            return {}
+            return NOTHING
         try:
             trace = read_trace(Path(path))
         except (TraceError, OSError) as error:
-            return {"trace-notice": wording.notice(f"This file cannot be opened: {error}")}
+            reason = getattr(error, "strerror", None) or error  # an OSError's own text names the server's folders
+            return {"trace-notice": wording.notice(f"This file cannot be opened: {reason}")}
         self._show(mine, trace, "file")
         return {"trace-notice": "", "player": self._player(mine)}
 
@@ -220,13 +224,12 @@ class Desk:
     def _player(self, mine: Conversation) -> str:
         """What the browser has to know: its key, the trace on show, whether that grows, and the race."""
         job = mine.answer
-        trace = self.shelf.get(mine.on_show)
         race = mine.latest_contest
         live = job is not None
-        growing = live and job.trace is not None and trace is job.trace
+        growing = live and job.trace is not None and self.shelf.get(mine.on_show) is job.trace
         return json.dumps({
             "key": mine.key, "id": None if live and not growing else mine.on_show, "live": live,
-            "passes": len(trace.steps) if trace is not None else 0, "kind": self.shelf.note(mine.on_show),
+            "kind": self.shelf.note(mine.on_show),
             "race": race and race.name, "racing": mine.contest is not None,
         })  # fmt: skip
 

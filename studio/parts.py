@@ -25,7 +25,7 @@ from .examples import examples
 PLOTLY = Path(plotly.__file__).parent / "package_data" / "plotly.min.js"
 WEB = Path(__file__).parent / "web"
 REMEMBERED_KEY = "() => sessionStorage.getItem('recap-conversation') || ''"
-SCRIPTS = ("panels.js", "tree.js", "player.js", "race.js", "tour.js", "page.js")
+SCRIPTS = ("panels.js", "picture.js", "tree.js", "player.js", "race.js", "tour.js", "page.js")
 TABS = {"steps": "Steps", "race": "Race", "memory": "Memory", "traces": "Traces"}
 
 
@@ -168,6 +168,7 @@ def stage() -> None:
         with gr.Column(scale=9, min_width=300, elem_id="tree-side"):
             plain(
                 '<div class="frame" role="img" aria-label="Draft tree of this pass" tabindex="0"><div class="plot"></div></div>'
+                '<div class="hoverlayer" hidden></div>'
                 '<div class="tools"><button type="button" class="toggle" hidden></button>'
                 '<button type="button" class="farther" aria-label="Smaller">−</button>'
                 '<button type="button" class="nearer" aria-label="Larger">+</button></div>', "tree",

@@ -42,7 +42,7 @@ def read(
         if isinstance(value, bool) or not isinstance(value, (int, float)):
             raise ValueError(f"{name} is empty or not a number: set it, or take the paper's settings back.")
     for name, value in (("Candidates per pass", nodes), ("Depth", depth)):
-        if value != int(value):
+        if isinstance(value, float) and not value.is_integer():
             raise ValueError(f"{name} must be a whole number, got {value}.")
     if not 0 <= temperature <= 5:
         raise ValueError(f"Temperature must be from 0 to 5, got {temperature}.")

@@ -10,7 +10,21 @@ from concurrent.futures import TimeoutError as TooLate
 from typing import Any
 
 from recap.trace import Step, Trace
-from visual import inspector, layout, listing, memory, race, ribbon, same, summary, text, throughput, tree, weights
+from visual import (
+    inspector,
+    layout,
+    listing,
+    memory,
+    race,
+    reasons,
+    ribbon,
+    same,
+    summary,
+    text,
+    throughput,
+    tree,
+    weights,
+)
 
 from .conversation import Contest, Conversation
 from .shelf import Shelf
@@ -36,37 +50,52 @@ def views(shelf: Shelf, visitors: Visitors, worker: Worker) -> list[View]:
     """The functions, named as the page calls them."""
 
     def whole(wish: Any) -> dict[str, Any]:
-        """All that belongs to a trace and not to one pass: numbers, badge, the ribbon's new entries, throughput."""
+        """What belongs to a trace and not to one pass: numbers, badge, the ribbon's new entries, throughput. With
+        `follow` the view of the pass to show comes along, unless it is `step`, which is on show; without `whole` what
+        can wait stays away."""
+        look = wish.get("theme", "light")
         if wish.get("id") is None:
-            return _nothing(wish.get("theme"))
+            return _nothing(look)
         trace = _trace(shelf, wish)
         have = _whole_number(wish, "have", 0, len(trace.steps) + 1)
-        pieces = ribbon.fragments(trace, have)
         kind = shelf.note(wish["id"]) or "answer"
         passes = len(trace.steps)
-        sentence = READING if not trace.finish_reason else ONE_TOKEN
-        return {
-            "passes": passes, "first": have, "ribbon": pieces, "shown": _shown(trace, kind), "ended": bool(trace.finish_reason),
-            "numbers": summary.numbers(trace), "badge": same.badge(trace), "split": race.split(trace),
+        found = {
+            "passes": passes, "first": have, "ribbon": ribbon.fragments(trace, have),
+            "ended": bool(trace.finish_reason), "numbers": summary.numbers(trace), "badge": same.badge(trace),
             "origin": listing.origin(trace, kind),
-            "throughput": throughput.spec([(listing.name(trace), trace)], wish.get("theme")),
-            "empty": None if passes else tree.empty_spec(sentence, wish.get("theme")),
         }  # fmt: skip
+        if wish.get("whole") is not False:
+            found["split"] = race.split(trace)
+            found["throughput"] = throughput.spec([(listing.name(trace), trace)], look)
+        if not passes:
+            found["empty"] = tree.empty_spec(ONE_TOKEN if trace.finish_reason else READING, look)
+        shown = _shown(trace, kind)
+        if wish.get("follow") and shown is not None and shown != wish.get("step"):
+            found["view"] = view(trace, trace.steps[shown], wish)
+        return found
 
-    def one(wish: Any) -> dict[str, Any]:
-        """All that belongs to one pass: tree, caption, weights, and the inspector of the node that tells most."""
-        trace, step = _step(shelf, wish)
-        look = wish.get("theme")
-        room = _whole_number(wish, "height", 0, 100_000)
-        tall = layout.tidy(step).height * tree.ROW > room * ROOM
+    def view(trace: Trace, step: Step, wish: dict[str, Any]) -> dict[str, Any]:
+        look = wish.get("theme", "light")
+        height = _whole_number(wish, "height", 0, 100_000)
+        tall = layout.tidy(step).height * tree.ROW > height * ROOM
         ended = trace.finish_reason == "stop" and step is trace.steps[-1]
         telling = _telling(step)
         alone = len(step) == 1 and trace.method == "ar"
-        return {
-            "tree": tree.empty_spec(NO_TREE, look) if alone else tree.spec(step, look, dense=tall and wish.get("dense") is not False),
-            "tall": tall and not alone, "node": telling, "caption": summary.caption(step, len(trace.steps), ended),
-            "weights": weights.spec(trace, step.index, look), "inspector": inspector.html(step, telling, trace.config),
+        dense = tall and wish.get("dense") is not False
+        found = {
+            "tree": tree.empty_spec(NO_TREE, look) if alone else tree.spec(step, look, dense=dense),
+            "tall": tall and not alone, "node": telling, "step": step.index,
+            "caption": summary.caption(step, len(trace.steps), ended),
         }  # fmt: skip
+        if wish.get("whole") is not False:
+            found["weights"] = weights.spec(trace, step.index, look)
+            found["inspector"] = inspector.html(step, telling, trace.config)
+        return found
+
+    def one(wish: Any) -> dict[str, Any]:
+        """All that belongs to one pass: tree, caption, weights, and the inspector of the node that tells most."""
+        return view(*_step(shelf, wish), wish)
 
     def node(wish: Any) -> dict[str, Any]:
         trace, step = _step(shelf, wish)
@@ -85,13 +114,14 @@ def views(shelf: Shelf, visitors: Visitors, worker: Worker) -> list[View]:
             for name, trace in zip(names, traces)
         ]
         begun = [(name, trace) for name, trace in zip(names, traces) if trace is not None]
-        both = len(begun) == 2
-        return {
-            "lanes": lanes, "ended": job.ended,
-            "result": race.result(*traces, names) if both and job.ended else "",
-            "badge": same.badge(next((t for t in traces if t is not None and t.method != "ar"), traces[-1])) if both else "",
-            "throughput": throughput.spec(begun, wish.get("theme")),
-        }  # fmt: skip
+        found = {"lanes": lanes, "ended": job.ended, "result": "", "badge": ""}
+        if len(begun) == 2:
+            found["result"] = (race.result if job.ended else race.standing)(*traces, names)
+        if len(begun) == 2 and job.ended:
+            found["badge"] = same.badge(traces[0] if job.methods[1] == "ar" else traces[1])
+        if wish.get("whole") is not False or job.ended:
+            found["throughput"] = throughput.spec(begun, wish.get("theme", "light"))
+        return found
 
     def remembered(wish: Any) -> dict[str, Any]:
         """What the memories of a conversation hold, and what they would say now after the chosen node."""
@@ -124,7 +154,7 @@ def views(shelf: Shelf, visitors: Visitors, worker: Worker) -> list[View]:
 def _nothing(look: str) -> dict[str, Any]:
     """The page before there is anything to look at."""
     return {
-        "passes": 0, "first": 0, "ribbon": [], "shown": None, "ended": True, "numbers": summary.numbers(None),
+        "passes": 0, "first": 0, "ribbon": [], "ended": True, "numbers": summary.numbers(None),
         "badge": same.badge(None), "split": "", "origin": "", "throughput": throughput.spec([], look),
         "empty": tree.empty_spec(ASK, look),
     }  # fmt: skip
@@ -139,7 +169,8 @@ def _guarded(view: View) -> View:
         try:
             if not isinstance(wish, dict):
                 raise Refused("a view takes one object")
-            if wish.get("theme", "light") not in ("light", "dark"):
+            wish = {"theme": "light", **wish}
+            if wish["theme"] not in ("light", "dark"):
                 raise Refused("theme must be light or dark")
             return view(wish)
         except Refused as error:
@@ -203,12 +234,12 @@ def _state(job: Contest, trace: Trace | None) -> str:
 
 
 def _found(worker: Worker, mine: Conversation | None, trace: Trace, step: Step, wish: dict[str, Any]) -> str:
-    at = _node(step, wish)
+    chosen = _node(step, wish)
+    at = end = chosen if chosen >= 0 else reasons.end_of_path(step)
     if mine is None or wish["id"] not in mine.shown or trace.method != "recap":
         return memory.recorded(step, at)
     before = trace.token_ids[: 1 + sum(len(one.committed) for one in trace.steps[: step.index])]
-    path: list[int] = []
-    end = max(at, 0)
+    path = [step.bonus] if chosen < 0 and step.bonus is not None else []
     while end > 0:
         path.insert(0, step.tokens[end])
         end = step.parents[end]

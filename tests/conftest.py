@@ -14,6 +14,8 @@ os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 
 import pytest
 
+from .app_fixtures import address, browser, contexts, page, picture, visit  # noqa: F401
+
 _LOCAL = ("127.", "localhost", "::1", "0.0.0.0")
 
 
@@ -22,10 +24,10 @@ def no_network() -> Any:
     """Connections of this process to anything but localhost fail."""
     connect = socket.socket.connect
 
-    def guarded(self: socket.socket, address: Any) -> Any:
-        if isinstance(address, tuple) and not str(address[0]).startswith(_LOCAL):
-            raise OSError(f"a test tried to reach {address[0]}: tests must not need a network")
-        return connect(self, address)
+    def guarded(self: socket.socket, to: Any) -> Any:
+        if isinstance(to, tuple) and not str(to[0]).startswith(_LOCAL):
+            raise OSError(f"a test tried to reach {to[0]}: tests must not need a network")
+        return connect(self, to)
 
     socket.socket.connect = guarded
     yield

@@ -89,3 +89,13 @@ def test_why_it_is_fair() -> None:
 def test_token_texts_stay_text(number: int) -> None:
     plain = replace(panels.trace("ar"), token_ids=[0, 1, 4, 2])
     panels.harmless(race.result(plain, panels.hostile(number, panels.trace()), ("<b>", "</p>")))
+
+
+def test_the_standing_is_the_speedup_so_far() -> None:
+    ours, plain = panels.trace(seconds=2.0), panels.trace("ar", seconds=3.8)
+    words = "So far RECAP is 1.90 times as fast as plain decoding (AR) (S, tokens per own second); same 4 tokens."
+    assert panels.Page(race.standing(plain, ours, NAMES)).words == words
+    assert panels.Page(race.standing(ours, plain, NAMES[::-1])).words == words
+    ahead = replace(ours, token_ids=[*ours.token_ids, 1])
+    assert "same 4 tokens as far as both went." in panels.Page(race.standing(plain, ahead, NAMES)).words
+    assert race.standing(replace(plain, token_ids=[]), ours, NAMES) == ""

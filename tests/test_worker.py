@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from pathlib import Path
 
@@ -132,6 +133,7 @@ def test_examples_tolerate_none_and_take_their_questions(tmp_path: Path) -> None
     assert examples(tmp_path / "nowhere") == []
     for name in ("c.png", "b.png", "a.jpg", "draw.py"):
         (tmp_path / name).touch()
-    (tmp_path / "examples.json").write_text('{"c.png": "How much is it?", "a.jpg": "Who?", "gone.png": "What?"}')
-    named = [(str(tmp_path / "c.png"), "How much is it?"), (str(tmp_path / "a.jpg"), "Who?")]
+    listed = [["c.png", "How much is it?"], [None, "Why?"], ["a.jpg", "Who?"], ["gone.png", "What?"]]
+    (tmp_path / "examples.json").write_text(json.dumps(listed))
+    named = [(str(tmp_path / "c.png"), "How much is it?"), (None, "Why?"), (str(tmp_path / "a.jpg"), "Who?")]
     assert examples(tmp_path) == [*named, (str(tmp_path / "b.png"), QUESTION)]

@@ -10,7 +10,6 @@ import networkx as nx
 
 from recap.trace import Step
 
-
 Point = tuple[float, float]
 """Column, row."""
 _QUARTER = tuple((math.sin(part * math.pi / 8), 1 - math.cos(part * math.pi / 8)) for part in range(5))

@@ -86,12 +86,10 @@ def split(trace: Trace) -> str:
 
 def result(left: Trace, right: Trace, names: Sequence[str]) -> str:
     """The card once both lanes have ended. Plain decoding, where it takes part, is what the other is measured by."""
-    if left.method == "ar" and right.method != "ar":
-        left, right, names = right, left, (names[1], names[0])
-    one, other = names
+    left, right, (one, other) = _yardstick_last(left, right, names)
     if not left.token_ids or not right.token_ids or min(left.seconds, right.seconds) <= 0:
         return _card("open", "No result: one of the two was stopped before its first token.", "")
-    stopped = [name for name, trace in zip(names, (left, right)) if trace.finish_reason == "cancelled"]
+    stopped = [name for name, trace in ((one, left), (other, right)) if trace.finish_reason == "cancelled"]
     outcome = _tokens(left, right, bool(stopped))
     times = f"{one} took {_time(left.seconds)}, {_inside(other)} {_time(right.seconds)}"
     if stopped:
@@ -108,6 +106,23 @@ def result(left: Trace, right: Trace, names: Sequence[str]) -> str:
     else:
         name, verdict = "even", f"about as fast as each other on this machine ({speed:.2f} times{rate})"
     return _card(name, f"{times}: {verdict}, {outcome}.", "")
+
+
+def standing(left: Trace, right: Trace, names: Sequence[str]) -> str:
+    """The card while the race is run: S so far. Empty until both have tokens."""
+    left, right, (one, other) = _yardstick_last(left, right, names)
+    if not left.tokens_per_second or not right.tokens_per_second:
+        return ""
+    speed = left.tokens_per_second / right.tokens_per_second
+    sentence = f"So far {_inside(one)} is {speed:.2f} times as fast as {_inside(other)} (S, tokens per own second)"
+    return _card("open", f"{sentence}; {_tokens(left, right, True)}.", "")
+
+
+def _yardstick_last(left: Trace, right: Trace, names: Sequence[str]) -> tuple[Trace, Trace, Sequence[str]]:
+    """Plain decoding, where it takes part, is what the other is measured by."""
+    if left.method == "ar" and right.method != "ar":
+        return right, left, (names[1], names[0])
+    return left, right, names
 
 
 def explain() -> str:

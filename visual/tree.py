@@ -199,6 +199,7 @@ def _labels(step: Step, at: list[Point], nodes: list[int], colour: str, dense: b
         "textposition": "middle right" if dense else "top center",
         "x": [at[node][0] + aside for node in nodes], "y": [at[node][1] - above for node in nodes],
         "text": [label(step.text(node)[:40], LONGEST_TOKEN if dense else 9.5) for node in nodes],
+        "customdata": nodes,
         "textfont": {
             "color": colour, "size": size, "weight": 700 if dense and accepted else 400,
             "shadow": "none" if dense else "auto",

@@ -52,20 +52,20 @@ let gone = false;
 function lost(now) {
   if (now === gone) return;
   gone = now;
-  $("lost").hidden = !now;
   if (now) retry();
+  else $("lost").hidden = true;
 }
 
-// A server that has come back knows nothing of this page, so the page is opened again.
+// A server that was away and has come back knows nothing of this page, so the page is opened again.
 async function retry() {
+  let away = false;
   while (gone) {
+    const found = await fetch("config", { cache: "no-store" }).catch(() => null);
+    if (found?.ok && away) return location.reload();
+    if (found?.ok) return lost(false);
+    away = true;
+    $("lost").hidden = false;
     await pause(2000);
-    try {
-      const found = await fetch("config", { cache: "no-store" });
-      if (found.ok) location.reload();
-    } catch {
-      // still away
-    }
   }
 }
 
@@ -115,7 +115,7 @@ function press({ target }) {
   } else if (at("#tree .nearer")) player.tree.resize(ZOOM.step);
   else if (at("#tree .farther")) player.tree.resize(1 / ZOOM.step);
   else if (at("#trace-download")) save();
-  else if (at("[data-trace]")) {
+  else if (at("#trace-list [data-trace]")) {
     see("steps");
     player.open(at("[data-trace]").dataset.trace, false, 0);
   } else if (at("#how")) tour.show(0);
@@ -152,7 +152,7 @@ function key(event) {
 
 // From the tree by keyboard: the next node in the order in which the tree was grown, the model's own choice last.
 function neighbour(by) {
-  const nodes = player.tree.spec.data.flatMap((trace) => trace.customdata || []).sort((a, b) => (a < 0) - (b < 0) || a - b);
+  const { nodes } = player.tree;
   const at = nodes.indexOf(player.tree.node);
   if (nodes.length) player.choose(nodes[(at + by + nodes.length) % nodes.length]);
 }

@@ -2,6 +2,9 @@
 // Views are made by the server from (trace, pass, node, theme); the ones of a pass never change, so they are kept here.
 const KEPT = 400; // views
 const LIVE = 190; // least milliseconds between two looks at a growing answer
+const UNHURRIED = 1000; // least milliseconds between two drawings of numbers that need no hurry
+const CALM = 140; // milliseconds after which a reader has stopped at a pass
+const READING = '<p class="facts">Reading the question and the picture. The tree appears with the first pass.</p>';
 const SPEEDS = [0.5, 1, 2, 4];
 const BEAT = 1100; // milliseconds a pass stays on show while playing, at speed 1
 
@@ -19,19 +22,17 @@ class Player {
     this.node = null;
     this.speed = 1;
     this.readable = false; // the reader asked for every token's label
+    this.unhurried = 0; // when they were drawn last
+    this.explained = null; // the pass whose node and weights are on show
     this.look = latest(() => this.refresh());
     this.turn = latest((step, move) => this.turnTo(step, move));
   }
 
+  // Views answer every wish, so no answer means that the server could not be reached.
   async call(name, wish) {
-    try {
-      const answer = await this.server[name](wish);
-      this.lost(false);
-      return answer && !answer.error ? answer : null;
-    } catch {
-      this.lost(true);
-      return null;
-    }
+    const answer = await this.server[name](wish).catch(() => undefined);
+    this.lost(!answer);
+    return answer && !answer.error ? answer : null;
   }
 
   // What the page was told: which trace, and whether it is still growing.
@@ -40,29 +41,35 @@ class Player {
     this.live = live;
     if (other) {
       this.stop();
-      Object.assign(this, { id, step: null, node: null, following: at === undefined, whole: { passes: 0 }, ribbon: 0 });
-      $("ribbon").classList.add("waiting");
+      Object.assign(this, { id, step: null, node: null, explained: null, following: at === undefined, whole: { passes: 0 }, ribbon: 0 });
     }
     $("right").dataset.waiting = Boolean(live && !id);
-    if (live && !id) fill("caption", '<p class="facts">Reading the question and the picture. The tree appears with the first pass.</p>');
+    if (live && !id) fill("caption", READING);
     if (live && !id) return;
     await this.look();
     if (other && at !== undefined) this.turn(at, true);
   }
 
+  // A growing answer is looked at again and again; what takes longer to draw than it is worth, once a second.
   async refresh() {
-    const { id } = this;
+    clearTimeout(this.again);
     const began = performance.now();
-    if (document.hidden && this.live) return;
-    const whole = await this.call("whole", { id, have: this.ribbon, theme: theme() });
-    if (!whole || id !== this.id) return;
-    this.whole = whole;
-    this.say(whole);
-    const last = whole.shown;
-    const target = this.following || this.step === null ? last : Math.min(this.step, whole.passes - 1);
-    if (target !== null && (target !== this.step || this.stale)) await this.turnTo(target, true);
+    const { id, live } = this;
+    if (!(document.hidden && live)) await this.update(id, !live || began - this.unhurried >= UNHURRIED);
+    if (this.live) this.again = setTimeout(this.look, Math.max(20, LIVE - (performance.now() - began)));
+  }
+
+  async update(id, whole) {
+    const follow = this.following || this.step === null;
+    const wish = { id, have: this.ribbon, theme: theme(), whole, follow, step: this.stale ? null : this.step };
+    const found = await this.call("whole", { ...wish, height: this.tree.height, dense: !this.readable });
+    if (!found || id !== this.id) return;
+    if (whole) this.unhurried = performance.now();
+    this.whole = found;
+    this.say(found);
+    if (found.view) await this.present(found.view.step, found.view, true, whole);
+    else if (this.step !== null && (this.stale || (whole && this.explained !== this.step))) await this.turnTo(Math.min(this.step, found.passes - 1), false);
     this.transport();
-    if (this.live) await pause(Math.max(0, LIVE - (performance.now() - began)));
   }
 
   say(whole) {
@@ -70,14 +77,15 @@ class Player {
     if (whole.first === 0) strip.replaceChildren();
     strip.insertAdjacentHTML("beforeend", whole.ribbon.join(""));
     this.ribbon = whole.first + whole.ribbon.length;
-    $("ribbon").classList.remove("waiting");
     if (this.following) room("ribbon").scrollTop = room("ribbon").scrollHeight;
     fill("numbers", whole.numbers);
     fill("exact-badge", whole.badge);
     fill("origin", whole.origin);
-    fill("split", whole.split);
-    this.throughput = whole.throughput;
-    this.drawn();
+    if (whole.throughput) {
+      fill("split", whole.split);
+      this.throughput = whole.throughput;
+      this.drawn();
+    }
     if (!whole.passes) this.nothing(whole.empty);
   }
 
@@ -90,7 +98,7 @@ class Player {
     this.step = null;
     fill("caption", "");
     fill("inspector", "");
-    this.tree?.show(sentence, null, false);
+    this.tree.show(sentence, null, false);
     this.weights = null;
     window.Plotly.purge(room("weights").querySelector(".plot"));
   }
@@ -109,21 +117,34 @@ class Player {
   async turnTo(step, move) {
     const { id } = this;
     const view = await this.view(step);
-    if (!view || id !== this.id) return;
+    if (view && id === this.id) await this.present(step, view, move, true);
+  }
+
+  async present(step, view, move, whole) {
     const fresh = step !== this.step;
     this.step = step;
     this.stale = false;
     if (fresh) this.node = null;
-    this.tree.show(view.tree, this.node ?? view.node, move && fresh);
+    const node = this.node ?? view.node;
+    this.tree.show(view.tree, node, move && fresh);
     fill("caption", view.caption);
-    draw("weights", view.weights);
-    this.weights = view.weights;
     $("tree").querySelector(".toggle").hidden = !view.tall;
     $("tree").querySelector(".toggle").textContent = this.readable ? "See the whole tree" : "Read every token";
     this.mark();
     this.transport();
-    await this.inspect(this.node ?? view.node, fresh ? view.inspector : null);
-    if (!this.live) [step + 1, step - 1].forEach((near) => near >= 0 && near < this.whole.passes && this.view(near));
+    if (!whole) return;
+    this.explained = step;
+    this.weights = view.weights;
+    clearTimeout(this.calm);
+    this.calm = setTimeout(() => this.settle(), CALM);
+    await this.inspect(node, node === view.node ? view.inspector : null);
+  }
+
+  // The reader has stopped here: draw what is slow, and fetch what may be wanted next.
+  settle() {
+    draw("weights", this.weights);
+    if (this.live) return;
+    for (const near of [this.step + 1, this.step - 1]) if (near >= 0 && near < this.whole.passes) this.view(near);
   }
 
   async inspect(node, known) {

@@ -1,0 +1,154 @@
+"""How quick the page is, measured in Chromium: python -m tests.browser_timing (the built-in model, several minutes).
+
+1. From moving the step slider to the drawn tree, on a synthetic trace of 200 passes with 63 candidates each.
+2. Updates of the text and drawings of the tree per second while the model answers.
+3. Speed of decoding with the page open against the same answers without any page, taking turns in one process.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import statistics
+import tempfile
+import time
+from pathlib import Path
+
+from playwright.sync_api import Page, expect
+
+import recap
+from app import build
+from studio import parts
+from studio.conversation import Answer, Conversation
+from studio.theme import theme
+from studio.worker import Worker
+
+from . import synthetic
+from .browser import chromium
+
+PROMPT = "Write a story about a lighthouse keeper and a storm."
+MOVE = """async (to) => {
+  const input = document.querySelector("#step-slider input");
+  const where = document.querySelector("#where .room");
+  const began = performance.now();
+  input.value = to;
+  input.dispatchEvent(new Event("input", { bubbles: true }));
+  while (!where.textContent.startsWith(`${to} / `)) await new Promise(requestAnimationFrame);
+  const drawn = performance.now();
+  await new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
+  return [drawn - began, performance.now() - began];
+}"""
+COUNT = """() => {
+  window.counted = { text: 0, tree: 0, began: 0, ended: 0 };
+  let said = "";
+  new MutationObserver(() => {
+    const now = [...document.querySelectorAll("#chat .bot.message")].at(-1)?.textContent || "";
+    if (now === said) return;
+    said = now;
+    window.counted.text += 1;
+    window.counted.began ||= performance.now();
+    window.counted.ended = performance.now();
+  }).observe(document.querySelector("#chat"), { subtree: true, childList: true, characterData: true });
+  new MutationObserver(() => (window.counted.tree += 1)).observe(document.querySelector("#tree .plot"), { childList: true });
+}"""
+
+
+def slider(page: Page, rounds: int) -> None:
+    rng = random.Random(0)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "long.json"
+        path.write_text(synthetic.trace(rng, steps=200, nodes=63).to_json(), encoding="utf-8")
+        page.click("[data-view=traces]")
+        page.set_input_files("#trace-upload input[type=file]", str(path))
+        expect(page.locator("#where")).to_contain_text("/ 200", timeout=60_000)
+    page.wait_for_timeout(1500)
+    steps = rng.sample(range(1, 201), rounds)
+    for name, order in (("a pass not seen before", steps), ("a pass seen before", rng.sample(steps, rounds))):
+        times = [page.evaluate(MOVE, step) for step in order]
+        for what, at in (("drawn", 0), ("painted", 1)):
+            spent = sorted(one[at] for one in times)
+            print(
+                f"slider to {name}, {what}: median {statistics.median(spent):.0f} ms, "
+                f"90 % within {spent[int(0.9 * len(spent))]:.0f} ms, worst {spent[-1]:.0f} ms ({len(spent)} moves)"
+            )
+
+
+def without_page(worker: Worker, method: str, tokens: int) -> recap.Trace:
+    answer = worker.ask(Answer(Conversation(), PROMPT, None, method, tokens))
+    while not answer.ended:
+        time.sleep(0.05)
+    return answer.trace
+
+
+def with_page(page: Page, worker: Worker, method: str, tokens: int) -> recap.Trace:
+    seen: list[Answer] = []
+    ask = worker.ask
+    worker.ask = lambda job: ask(seen.append(job) or job)  # type: ignore[method-assign]
+    page.click("#open-settings")
+    page.fill("#limit input[type=number]", str(tokens))
+    page.press("#limit input[type=number]", "Tab")
+    page.keyboard.press("Escape")
+    page.click("#method input")
+    page.get_by_role("option", name="RECAP" if method == "recap" else "plain decoding").click()
+    page.fill("#prompt textarea", PROMPT)
+    page.evaluate(COUNT)
+    page.click("#send")
+    expect(page.locator("#stop")).to_be_enabled(timeout=60_000)
+    expect(page.locator("#send")).to_be_enabled(timeout=300_000)
+    worker.ask = ask  # type: ignore[method-assign]
+    return seen[0].trace
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--moves", type=int, default=40, help="slider moves (40)")
+    parser.add_argument("--rounds", type=int, default=5, help="answers with and without the page, per method (5)")
+    parser.add_argument("--tokens", type=int, default=120, help="tokens per answer (120)")
+    given = parser.parse_args()
+
+    def load() -> recap.targets.base.Target:
+        target = recap.load_target("builtin")
+        target.warm_up()
+        return target
+
+    worker = Worker(load)
+    worker.start()
+    studio = build(worker)
+    _, address, _ = studio.queue(default_concurrency_limit=None).launch(
+        theme=theme(), css_paths=parts.styles(), prevent_thread_lock=True, quiet=True, server_name="127.0.0.1"
+    )
+    with chromium() as browser:
+        context = browser.new_context(viewport={"width": 1280, "height": 800})
+        page = context.new_page()
+        page.goto(address)
+        expect(page.locator("#model-status")).to_contain_text("builtin", timeout=300_000)
+        slider(page, given.moves)
+        context.close()
+        for method in ("recap", "ar"):
+            rates: dict[str, list[float]] = {"page": [], "none": []}
+            for _ in range(given.rounds):
+                bare = without_page(worker, method, given.tokens)
+                rates["none"].append(len(bare.token_ids) / bare.decode_seconds)
+                context = browser.new_context(viewport={"width": 1280, "height": 800})
+                page = context.new_page()
+                page.goto(address)
+                expect(page.locator("#ribbon .token").first).to_be_visible(timeout=60_000)
+                page.wait_for_timeout(1500)
+                shown = with_page(page, worker, method, given.tokens)
+                counted = page.evaluate("window.counted")
+                context.close()
+                assert shown.token_ids == bare.token_ids
+                rates["page"].append(len(shown.token_ids) / shown.decode_seconds)
+            seconds = (counted["ended"] - counted["began"]) / 1000
+            middle = {name: statistics.median(values) for name, values in rates.items()}
+            print(
+                f"{method}: {middle['none']:.1f} tokens per second of decoding without a page, {middle['page']:.1f} with "
+                f"it: {middle['page'] / middle['none']:.0%} (medians of {given.rounds}); last answer: "
+                f"{len(shown.steps) / shown.decode_seconds:.1f} passes, {counted['text'] / seconds:.1f} updates of the "
+                f"text and {counted['tree'] / seconds:.1f} drawn trees per second"
+            )
+    studio.close()
+
+
+if __name__ == "__main__":
+    main()
