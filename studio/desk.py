@@ -230,7 +230,7 @@ class Desk:
         return json.dumps({
             "key": mine.key, "id": None if live and not growing else mine.on_show, "live": live,
             "kind": self.shelf.note(mine.on_show),
-            "race": race and race.name, "racing": mine.contest is not None,
+            "race": race and race.name, "racing": mine.contest is not None, "remembered": len(mine.growth),
         })  # fmt: skip
 
     def _now(self, mine: Conversation) -> Change:

@@ -68,16 +68,17 @@ class Checked(gr.Blocks):
     """Blocks whose inputs are checked before gradio fetches or opens anything. What it refuses itself is told as well,
     in a sentence that names no path of this server, instead of a traceback in the log and no word to the sender."""
 
-    async def preprocess_data(self, block_fn: Any, given: list[Any], *rest: Any, **named: Any) -> list[Any]:
+    async def preprocess_data(self, block_fn: Any, given: list[Any], state: Any, *rest: Any, **named: Any) -> list[Any]:
+        pictures = [block for block in block_fn.inputs if isinstance(block, gr.Image)]
         try:
-            given = [
-                uploaded(value) if isinstance(block, gr.Image) else value
-                for block, value in zip(block_fn.inputs, given)
-            ]
+            given = [uploaded(value) if block in pictures else value for block, value in zip(block_fn.inputs, given)]
         except ValueError as error:
             raise gr.Error(str(error), print_exception=False) from None
+        for block in pictures:
+            if state is not None and block._id in state:  # gradio makes a component anew whenever an event may change it
+                state[block._id].preprocess = block.preprocess
         try:
-            return await super().preprocess_data(block_fn, given, *rest, **named)
+            return await super().preprocess_data(block_fn, given, state, *rest, **named)
         except gr.Error as error:
             raise gr.Error(str(error.message)[:200], print_exception=False) from None
         except InvalidPathError:

@@ -26,7 +26,7 @@ from recap.trace_json import read_trace
 from .browser import Log, chromium, watch
 
 ROOT = Path(__file__).parents[1]
-PATIENCE = 240_000
+PATIENCE = 120_000
 """Milliseconds for an answer on a busy machine."""
 SOON = 30_000
 """Milliseconds for anything that needs no answer."""
@@ -248,6 +248,17 @@ def node(page: Page, step: Step, number: int) -> Locator:
     name = "the model's own choice" if number < 0 else "accepted" if number in kept else "refused"
     order = [-1] if number < 0 else kept if number in kept else refused
     return page.locator(f'#tree [data-name="{name}"] .point').nth(order.index(number))
+
+
+def told(page: Page, place: Locator) -> str:
+    """What a node tells when the mouse points at it, blanks and line ends as single blanks."""
+    place.scroll_into_view_if_needed()
+    # scrolling hides what is told, and its event comes a frame later
+    page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    page.mouse.move(0, 0)
+    place.hover()
+    expect(page.locator("#tree .hoverlayer")).to_be_visible(timeout=SOON)
+    return " ".join(page.locator("#tree .hoverlayer").inner_text().split())
 
 
 def places(page: Page) -> list[str]:

@@ -290,8 +290,9 @@ def test_forget_empties_the_memories_when_nobody_uses_them(desk: Desk) -> None:
     assert "in use" in desk.forget(mine)["notice"] and mine.growth
     waiting.stop()
     gate.set()
-    told = desk.forget(mine)
+    before, told = player({"player": desk._player(mine)}), desk.forget(mine)
     assert "G, C and U are empty" in told["notice"] and mine.growth == [] and mine.drafter() is None
+    assert player(told) == {**before, "remembered": 0} != before, "so the page looks at the memories again"
     ask(desk, mine, "Why?")
     assert len(mine.growth) == 1
 

@@ -8,7 +8,6 @@ from visual.text import quote
 
 from .app_fixtures import SOON, again, answered, ask, downloaded, node, see
 
-
 LINE = """(name) => (document.querySelector("#memory-growth .plot").data || []).find((one) => one.name === name)?.y"""
 
 

@@ -21,6 +21,7 @@ from .app_fixtures import (
     same_numbers,
     see,
     shows,
+    told,
     where,
 )  # fmt: skip
 
@@ -93,9 +94,8 @@ def test_hostile_text_in_a_trace_is_shown_as_text(page: Page, tmp_path: Path) ->
         shows(page, step.index + 1)
         expect(nodes(page)).to_have_count(len(step) + (step.bonus is not None))
         for at in (1, len(step) - 1):
-            node(page, step, at).click(force=True)
-            node(page, step, at).hover(force=True)
-            expect(page.locator("#tree .hoverlayer")).to_be_visible(timeout=SOON)
+            assert told(page, node(page, step, at))
+            node(page, step, at).click()
             expect(page.locator("#inspector h4 .chip")).to_be_visible()
     see(page, "memory")
     expect(page.locator("#memory-found")).to_contain_text("memory holds", timeout=SOON)

@@ -45,7 +45,8 @@ function hear() {
   const other = news.id !== before.id;
   if ((news.live && !before.live) || (other && before.key && news.kind === "file")) see("steps");
   if (other || news.live || before.live) player.open(news.id, news.live);
-  if (!news.live && before.live && $("right").dataset.view === "memory") remember();
+  const learnt = news.remembered !== before.remembered || (!news.live && before.live);
+  if (learnt && $("right").dataset.view === "memory") remember();
 }
 
 let gone = false;
