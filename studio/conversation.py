@@ -213,6 +213,8 @@ class Answer(Job):
         self.trace: Trace | None = None
         self.picture_before: str | None = None
         """Path of the picture that the conversation held when this was asked."""
+        self.prompt_end: list[int] = []
+        """The last tokens of the prompt, as many as a memory's key may need."""
 
     @property
     def text(self) -> str:
@@ -243,6 +245,7 @@ class Answer(Job):
             target, self.prompt, self._pictures, method=self.method, max_new_tokens=self.max_new_tokens,
             temperature=self.temperature, seed=self.seed, session=session,
         ) as stream:  # fmt: skip
+            self.prompt_end = stream.prompt_ids[-3:].tolist()
             self.trace = stream.trace
             if self.stopped:
                 return

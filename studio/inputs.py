@@ -75,7 +75,7 @@ class Checked(gr.Blocks):
         except ValueError as error:
             raise gr.Error(str(error), print_exception=False) from None
         for block in pictures:
-            if state is not None and block._id in state:  # gradio makes a component anew whenever an event may change it
+            if state is not None and block._id in state:  # gradio makes a part anew whenever an event may change it
                 state[block._id].preprocess = block.preprocess
         try:
             return await super().preprocess_data(block_fn, given, state, *rest, **named)

@@ -238,7 +238,8 @@ def _found(worker: Worker, mine: Conversation | None, trace: Trace, step: Step, 
     at = end = chosen if chosen >= 0 else reasons.end_of_path(step)
     if mine is None or wish["id"] not in mine.shown or trace.method != "recap":
         return memory.recorded(step, at)
-    before = trace.token_ids[: 1 + sum(len(one.committed) for one in trace.steps[: step.index])]
+    prompt_end = mine.latest.prompt_end if mine.latest is not None and mine.latest.trace is trace else []
+    before = prompt_end + trace.token_ids[: 1 + sum(len(one.committed) for one in trace.steps[: step.index])]
     path = [step.bonus] if chosen < 0 and step.bonus is not None else []
     while end > 0:
         path.insert(0, step.tokens[end])
@@ -252,4 +253,4 @@ def _found(worker: Worker, mine: Conversation | None, trace: Trace, step: Step, 
     except (RuntimeError, TooLate):
         return memory.recorded(step, at)
     text_of = worker.target.text_of
-    return memory.retrieved([step.table.text(token) for token in context], found, lambda token: text.visible(text_of(token)))
+    return memory.retrieved([text_of(token) for token in context], found, lambda token: text.visible(text_of(token)))

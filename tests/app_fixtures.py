@@ -61,7 +61,7 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         app = subprocess.Popen([sys.executable, "app.py"], cwd=ROOT, env=env, stdout=out, stderr=subprocess.STDOUT)
     try:
         url = f"http://127.0.0.1:{port}/"
-        for _ in range(600):
+        for _ in range(1800):
             assert app.poll() is None, f"the app ended by itself:\n{log.read_text()}"
             try:
                 urllib.request.urlopen(url, timeout=2)
@@ -69,7 +69,7 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
             except OSError:
                 time.sleep(0.1)
         else:
-            pytest.fail(f"the app did not open within a minute:\n{log.read_text()}")
+            pytest.fail(f"the app did not open within three minutes:\n{log.read_text()}")
         yield url
     finally:
         app.terminate()
@@ -252,8 +252,7 @@ def node(page: Page, step: Step, number: int) -> Locator:
 
 def told(page: Page, place: Locator) -> str:
     """What a node tells when the mouse points at it, blanks and line ends as single blanks."""
-    place.scroll_into_view_if_needed()
-    # scrolling hides what is told, and its event comes a frame later
+    place.hover()  # scrolls, which hides what is told, a frame later
     page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
     page.mouse.move(0, 0)
     place.hover()

@@ -90,8 +90,8 @@ def test_stop_keeps_what_was_said_and_the_chat_goes_on(page: Page) -> None:
 def test_stop_while_the_question_is_still_being_read(page: Page) -> None:
     ask(page, "very long " * 2500)
     expect(page.locator("#chat")).to_contain_text("Reading the question", timeout=SOON)
-    expect(page.locator("#right")).to_have_attribute("data-waiting", "true")
-    expect(page.locator("#caption")).to_contain_text("Reading the question and the picture.")
+    expect(page.locator("#tree")).to_contain_text("The model reads the question", timeout=SOON)
+    expect(page.locator("#ribbon .token")).to_have_count(0)
     page.click("#stop")
     expect(page.locator("#chat")).to_contain_text("stopped before the first word", timeout=PATIENCE)
     ended(page)

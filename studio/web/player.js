@@ -206,6 +206,7 @@ class Player {
     $("previous").disabled = !passes || now === 0;
     $("next").disabled = !passes || now >= passes - 1;
     $("play").disabled = passes < 2;
+    if ($("trace-download")) $("trace-download").disabled = this.live || !this.id;
     $("follow").hidden = !(this.live && !this.following);
   }
 
