@@ -72,8 +72,8 @@ def build(worker: Worker) -> gr.Blocks:
         player = parts.player(views(desk.shelf, desk.visitors, worker), desk.first())
 
         places = {
-            "image": image, "chat": chat, "notice": notice, "prompt": prompt, "send": send, "stop": stop, "retry": retry, "race": race,
-            "player": player, "status": status, "trace-notice": trace_notice,
+            "image": image, "chat": chat, "notice": notice, "prompt": prompt, "send": send, "stop": stop, "retry": retry,
+            "race": race, "player": player, "status": status, "trace-notice": trace_notice,
         }  # fmt: skip
         outputs = list(places.values())
         hidden = {"api_visibility": "private", "show_progress": "hidden", "concurrency_limit": None}
@@ -114,7 +114,8 @@ def build(worker: Worker) -> gr.Blocks:
         forget.click(wired(desk.forget), None, outputs, queue=False, **hidden)
         upload.upload(wired(desk.upload), upload, outputs, queue=False, **hidden)
         image.change(wording.flaw, image, flaw, queue=False, **hidden)
-        samples.click(parts.sample(HERE / "assets" / "examples"), None, [image, prompt], **hidden)
+        chosen = samples.click(parts.sample(HERE / "assets" / "examples"), None, [image, prompt], **hidden)
+        chosen.then(None, None, None, js="() => document.getElementById('send').focus()", **hidden)
         paper.click(parts.paper, None, [limit, *steer], queue=False, **hidden)
         programs.endpoints(worker)
     return page

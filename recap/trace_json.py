@@ -16,12 +16,17 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+from .config import MAX_NODES, SUFFIX_REACH
 from .trace import MEMORY, ROOT, SUFFIX, VERSION, Comparison, Row, RowTable, Step, Trace
 
 MAX_BYTES = 64 * 2**20
 """Size of the largest trace that `load` accepts."""
 MAX_NESTING = 32
 """How deep the free-form parts (config, what a front end saw) may be nested."""
+MAX_ITEMS = 20_000
+"""How many values one free-form part may hold."""
+MOST_NODES = 1 + MAX_NODES + SUFFIX_REACH
+"""Nodes of the largest pass that any configuration allows."""
 
 Check = Callable[[Any, str], Any]
 """Takes a JSON value and its place in the file; gives the checked value back or raises TraceError."""
@@ -212,12 +217,16 @@ def _object(**schema: Check) -> Check:
     return check
 
 
-def _anything(value: Any, where: str, depth: int = 0) -> Any:
-    if depth > MAX_NESTING:
-        raise TraceError(f"this trace is damaged: {where[:60]} is nested too deeply")
-    for item in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
-        _anything(item, where, depth + 1)
-    return value
+def _anything(value: Any, where: str) -> Any:
+    level, held = [value], 0
+    for _ in range(MAX_NESTING + 1):
+        level = [item for one in level if isinstance(one, (dict, list)) for item in (one.values() if isinstance(one, dict) else one)]
+        held += len(level)
+        if held > MAX_ITEMS and not where.startswith(("trace.steps", "steps", "trace.table")):
+            raise TraceError(f"this trace is damaged: {where[:60]} holds more than {MAX_ITEMS} values")
+        if not level:
+            return value
+    raise TraceError(f"this trace is damaged: {where[:60]} is nested too deeply")
 
 
 def _row(value: Any, where: str) -> Row:
@@ -235,6 +244,13 @@ def _table(value: Any, where: str) -> RowTable:
     return RowTable(table["rows"], {int(key): text for key, text in table["texts"].items()})
 
 
+def _message(value: Any, where: str) -> dict[str, str]:
+    message = _mapping(_text)(value, where)
+    if not {"role", "content"} <= message.keys():
+        raise TraceError(f"this trace is damaged: {where} must have a role and a content")
+    return message
+
+
 _token = _integer(0)
 _share = _number(0.0, 1.0 + 1e-6)
 _positive = _number()
@@ -250,7 +266,7 @@ _TRACE = _object(
     backend=_text,
     method=_text,
     config=_mapping(_anything),
-    messages=_list(_mapping(_text)),
+    messages=_list(_message),
     pictures=_list(_mapping(_anything)),
     prompt_tokens=_integer(0),
     cached_tokens=_integer(0),
@@ -285,6 +301,8 @@ _TRACE = _object(
 
 def _step(value: Any, where: str, table: RowTable, rows: int) -> Step:
     n = len(_list(_anything, least=1)(value.get("tokens") if isinstance(value, dict) else value, f"{where}.tokens"))
+    if n > MOST_NODES:
+        raise TraceError(f"this trace is damaged: {where} has {n} nodes; a pass has at most {MOST_NODES}")
     row_or_none = _integer(-1, rows - 1)
     checked = _object(
         index=_integer(0),
@@ -310,6 +328,8 @@ def _step(value: Any, where: str, table: RowTable, rows: int) -> Step:
         sizes=_mapping(_integer(0)),
     )(value, where)
     step = Step(**checked, table=table)
+    if where != f"steps[{step.index}]":
+        raise TraceError(f"this trace is damaged: {where} calls itself step {step.index}")
     _check_tree(step, where)
     return step
 

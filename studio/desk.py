@@ -67,7 +67,9 @@ class Desk:
         yield {"status": wording.status(self.worker)}
         while mine.busy:  # the page was reloaded in the middle of an answer, which is now being stopped
             time.sleep(0.1)
-        yield self._now(mine)
+        if mine.latest is not None and mine.messages:
+            wording.say(mine.messages, self.worker, mine.latest)
+        yield {**self._now(mine), "image": mine.picture}
 
     def ask(
         self, mine: Conversation, question: str, path: str | None, way: str, most: int, *steer: Any
@@ -98,17 +100,20 @@ class Desk:
             yield {"notice": wording.notice(str(error))}
             return
         answer = Answer(mine, last.prompt, last.picture, way, most, config=config, temperature=temperature)
-        yield from self._answer(mine, answer, last.picture or mine.picture)
+        yield from self._answer(mine, answer, last.picture or mine.picture, emptied=False)
 
-    def _answer(self, mine: Conversation, answer: Answer, path: str | None) -> Iterator[Change]:
+    def _answer(
+        self, mine: Conversation, answer: Answer, path: str | None, emptied: bool = True
+    ) -> Iterator[Change]:
+        """Follow an answer; `emptied`: its question has left the box."""
         if not self._begin(answer):
             yield {"notice": wording.notice(BUSY)}
             return
         said, before = mine.messages, len(mine.messages)
         said += [{"role": "user", "content": {"path": answer.picture}}] if answer.picture else []
-        said += [{"role": "user", "content": text.literal(answer.prompt)}, {"role": "assistant", "content": ""}]
+        said += [{"role": "user", "content": text.typed(answer.prompt)}, {"role": "assistant", "content": ""}]
         wording.say(said, self.worker, answer)
-        yield {**self._now(mine), "prompt": "", "notice": ""}
+        yield {**self._now(mine), **({"prompt": ""} if emptied else {}), "notice": ""}
         try:
             name = None
             for _ in answer.follow(TEXT_EVERY):
@@ -122,6 +127,8 @@ class Desk:
                     yield {"chat": said}
         finally:  # the visitor closed the page, or the answer has ended
             answer.stop()
+            if answer.said and mine.messages is said:
+                mine.picture = path
         if mine.messages is not said:
             # cleared meanwhile; gradio repeats what was yielded last, so that must be what holds now
             yield self._now(mine)
@@ -134,7 +141,6 @@ class Desk:
             mine.latest = None
             end["prompt"] = answer.prompt
         else:
-            mine.picture = path if answer.trace and answer.trace.token_ids else mine.picture
             wording.say(said, self.worker, answer)
         yield {**self._now(mine), **end}
 
@@ -145,16 +151,17 @@ class Desk:
         if mine.busy:
             yield {"notice": wording.notice(BUSY)}
             return
-        if not question.strip() and mine.latest is not None:
+        if isinstance(question, str) and not question.strip() and mine.latest is not None:
             question, path = mine.latest.prompt, mine.latest.picture or mine.picture
         try:
-            if not question.strip():
+            if isinstance(question, str) and not question.strip():
                 raise ValueError("Type a question to race on, or ask one first: the race then repeats it.")
             question, most = inputs.question(question), inputs.tokens(most)
             temperature, config = settings.read(*steer)
         except ValueError as error:
             yield {"notice": wording.notice(str(error))}
             return
+        said = mine.messages
         job = Contest(mine, question, path, (first, second), most, config=config, temperature=temperature)
         if not self._begin(job):
             yield {"notice": wording.notice(BUSY)}
@@ -165,6 +172,9 @@ class Desk:
                 pass
         finally:
             job.stop()
+        if mine.messages is not said:  # cleared meanwhile
+            yield self._now(mine)
+            return
         trace = job.traces[1] if second != "ar" else job.traces[0]
         if trace is not None and trace.token_ids:
             self._show(mine, trace, "race")
@@ -197,7 +207,8 @@ class Desk:
             reason = getattr(error, "strerror", None) or error  # an OSError's own text names the server's folders
             return {"trace-notice": wording.notice(f"This file cannot be opened: {reason}")}
         self._show(mine, trace, "file")
-        return {"trace-notice": "", "player": self._player(mine)}
+        told = wording.notice("The answer is still being written; the file is in the list below.") if mine.busy else ""
+        return {"trace-notice": told, "player": self._player(mine)}
 
     def _begin(self, job: Job) -> bool:
         """Give a job to the worker; False if the conversation has one already: two clicks may come at once."""
@@ -208,10 +219,12 @@ class Desk:
             return True
 
     def _show(self, mine: Conversation, trace: Trace, kind: str) -> str:
-        """Put a trace on the visitor's page."""
-        mine.on_show = self.shelf.put(trace, note=kind, growing=kind == "answer")
-        mine.shown = [*mine.shown, mine.on_show][-MOST_SHOWN:]
-        return mine.on_show
+        """Put a trace on the visitor's page; while an answer is being written, into the list of traces alone."""
+        name = self.shelf.put(trace, note=kind, growing=kind == "answer")
+        mine.shown = [*mine.shown, name][-MOST_SHOWN:]
+        if kind != "file" or not mine.busy:
+            mine.on_show = name
+        return name
 
     def _buttons(self, mine: Conversation) -> Change:
         busy = mine.busy
@@ -226,11 +239,11 @@ class Desk:
         job = mine.answer
         race = mine.latest_contest
         live = job is not None
-        growing = live and job.trace is not None and self.shelf.get(mine.on_show) is job.trace
+        growing = job is not None and job.trace is not None and self.shelf.get(mine.on_show) is job.trace
         return json.dumps({
             "key": mine.key, "id": None if live and not growing else mine.on_show, "live": live,
-            "kind": self.shelf.note(mine.on_show),
-            "race": race and race.name, "racing": mine.contest is not None, "remembered": len(mine.growth),
+            "kind": self.shelf.note(mine.on_show), "race": race and race.name, "racing": mine.contest is not None,
+            "traces": len(mine.shown), "remembered": len(mine.growth),
         })  # fmt: skip
 
     def _now(self, mine: Conversation) -> Change:

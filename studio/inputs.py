@@ -18,7 +18,7 @@ def question(prompt: Any) -> str:
         raise ValueError(f"prompt must be text, got {_short(prompt)}.")
     if not prompt.strip():
         raise ValueError("Type a question first.")
-    return prompt
+    return prompt.encode("utf-16", "surrogatepass").decode("utf-16", "replace")  # no half of a character
 
 
 def tokens(most: Any) -> int:

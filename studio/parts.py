@@ -59,7 +59,7 @@ def head(status: str) -> gr.HTML:
 def picture() -> gr.Image:
     image = gr.Image(
         type="filepath", image_mode=None, sources=["upload", "webcam", "clipboard"], label="Picture", show_label=False,
-        height=150, elem_id="image", buttons=[], scale=5, min_width=150,
+        height=150, elem_id="image", buttons=[], scale=5, min_width=150, placeholder="Drop a picture",
     )  # fmt: skip
     # the engine opens pictures itself: it knows more kinds, and says in a sentence what is wrong with one
     image.preprocess = lambda payload: payload.path if payload else None

@@ -90,4 +90,5 @@ class Shelf:
 def weight(trace: Trace) -> int:
     """Bytes that a trace takes in memory, roughly."""
     nodes = sum(len(step) for step in trace.steps)
-    return _NODE_BYTES * nodes + _ROW_BYTES * len(trace.table.rows) + _STEP_BYTES * len(trace.steps)
+    words = len(trace.text) + sum(map(len, trace.table.texts.values())) + 40 * len(trace.token_ids)
+    return words + _NODE_BYTES * nodes + _ROW_BYTES * len(trace.table.rows) + _STEP_BYTES * len(trace.steps)

@@ -5,6 +5,7 @@ The page draws; here a trace is found by its unguessable id and handed to the pu
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from concurrent.futures import TimeoutError as TooLate
 from typing import Any
@@ -31,13 +32,16 @@ from .shelf import Shelf
 from .visitors import Visitors
 from .worker import Worker
 
+log = logging.getLogger(__name__)
+
 View = Callable[[Any], dict[str, Any]]
 ROOM = 1.15
 """How much taller than its frame a tree may be before it is drawn densely."""
 PATIENCE = 3.0
 """Seconds to wait for the device's thread."""
 ASK = "Ask something: the tree of candidate tokens appears here while the answer is being written."
-READING = "The model reads the question and the picture. The tree appears with the first pass."
+READING = "The model reads the question. The tree appears with the first pass."
+STOPPED = "Stopped before the first token."
 ONE_TOKEN = "The answer was over with its first token, which comes from reading the prompt: there was nothing to guess."
 NO_TREE = "This method drafts nothing: every pass of the model gives one token."
 
@@ -69,7 +73,8 @@ def views(shelf: Shelf, visitors: Visitors, worker: Worker) -> list[View]:
             found["split"] = race.split(trace)
             found["throughput"] = throughput.spec([(listing.name(trace), trace)], look)
         if not passes:
-            found["empty"] = tree.empty_spec(ONE_TOKEN if trace.finish_reason else READING, look)
+            sentence = STOPPED if not trace.token_ids else ONE_TOKEN
+            found["empty"] = tree.empty_spec(sentence if trace.finish_reason else READING, look)
         shown = _shown(trace, kind)
         if wish.get("follow") and shown is not None and shown != wish.get("step"):
             found["view"] = view(trace, trace.steps[shown], wish)
@@ -172,12 +177,24 @@ def _guarded(view: View) -> View:
             wish = {"theme": "light", **wish}
             if wish["theme"] not in ("light", "dark"):
                 raise Refused("theme must be light or dark")
-            return view(wish)
+            return sendable(view(wish))
         except Refused as error:
             return {"error": str(error)}
+        except Exception as error:  # a file from elsewhere may hold numbers that no picture can be made of
+            log.warning("%s cannot be shown: %s", view.__name__, type(error).__name__)
+            return {"error": f"this cannot be shown: the trace holds something unusual ({type(error).__name__})"}
 
     guarded.__name__ = view.__name__
     return guarded
+
+
+def sendable(value: Any) -> Any:
+    """The same, with "?" for halves of characters, which no JSON in UTF-8 can hold."""
+    if isinstance(value, str):
+        return value if value.isascii() else value.encode("utf-8", "replace").decode("utf-8")
+    if isinstance(value, dict):
+        return {key: sendable(item) for key, item in value.items()}
+    return [sendable(item) for item in value] if isinstance(value, (list, tuple)) else value
 
 
 def _name(wish: dict[str, Any]) -> str:
@@ -211,11 +228,11 @@ def _node(step: Step, wish: dict[str, Any]) -> int:
 
 
 def _shown(trace: Trace, kind: str) -> int | None:
-    """The pass to begin with: of a recording the one that kept most, else the latest that had candidates; the latest of
+    """The pass to begin with: of a recording one that kept several and can be seen at a glance, else the latest that had candidates; the latest of
     all where none had (the last token needs no draft)."""
     steps = trace.steps
     if kind == "recording" and steps:
-        return max(steps, key=lambda step: len(step.accepted_nodes)).index
+        return max(steps, key=lambda step: (min(len(step.accepted_nodes), 4), -max(step.depths))).index
     return next((step.index for step in reversed(steps) if len(step) > 1), len(steps) - 1 if steps else None)
 
 
@@ -228,6 +245,8 @@ def _telling(step: Step) -> int:
 def _state(job: Contest, trace: Trace | None) -> str:
     if job.state == "failed":
         return "failed"
+    if job.ended and (trace is None or not trace.token_ids):
+        return "stopped"
     if trace is None or not trace.token_ids:
         return "waiting" if job.state == "waiting" else "reading"
     return "ended" if trace.finish_reason else "writing"

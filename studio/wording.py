@@ -9,7 +9,7 @@ from recap.pictures import open_picture
 from visual import summary, text
 
 from .conversation import Answer, Contest, Job
-from .worker import Worker
+from .worker import Worker, sentence
 
 
 def status(worker: Worker) -> str:
@@ -25,7 +25,7 @@ def flaw(path: str | None) -> str:
         if path is not None:
             open_picture(path)
     except ValueError as error:
-        return notice(str(error))
+        return notice(sentence(error))
     return ""
 
 
@@ -41,7 +41,7 @@ def ending(answer: Job) -> str:
     if isinstance(answer, Contest):
         whole = answer.race is not None and answer.race.finished
         return "" if whole else notice("The race was stopped; both lanes show how far they came.")
-    if answer.stopped and answer.trace and answer.trace.finish_reason == "cancelled":
+    if answer.stopped and answer.said and answer.trace.finish_reason == "cancelled":
         return notice(f"Stopped after {_tokens(len(answer.trace.token_ids))}; what was said is kept.")
     if answer.trace and answer.trace.finish_reason == "length":
         return notice(f"The answer ends here because it reached the limit of {_tokens(answer.max_new_tokens)}.")

@@ -123,10 +123,10 @@ class Worker:
             else:
                 job._run(self.target)
         except (ValueError, TypeError) as mistake:  # the engine's sentences about what a person gave it
-            error = _sentence(mistake)
+            error = sentence(mistake)
         except Exception as mistake:
             log.exception("an answer failed")
-            error = f"Something went wrong while answering ({type(mistake).__name__}: {_sentence(mistake)})"
+            error = f"Something went wrong while answering ({type(mistake).__name__}: {sentence(mistake)})"
         finally:
             with self._lock:
                 self._leave(job, error)
@@ -160,13 +160,13 @@ class Worker:
             self.target = self._load()
         except Exception as error:
             log.exception("the model could not be loaded")
-            self.error = _sentence(error)
+            self.error = sentence(error)
 
 
 _FOLDERS = re.compile(r"""(?<![\w:/.])(?:/[^\s/'":,]+)+/(?=[^\s/'"])|\b[A-Za-z]:\\(?:[^\s\\'":]+\\)+""")
 
 
-def _sentence(error: BaseException) -> str:
+def sentence(error: BaseException) -> str:
     """What an exception says as a sentence, without this machine's folders: visitors may be anyone."""
     text = _FOLDERS.sub("", str(error).strip()) or type(error).__name__
     if text.split()[0].isalpha():  # not the name of an argument

@@ -101,7 +101,7 @@ def with_page(page: Page, worker: Worker, method: str, tokens: int) -> recap.Tra
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--moves", type=int, default=40, help="slider moves (40)")
+    parser.add_argument("--moves", type=int, default=40, help="slider moves (40; 0 leaves that part out)")
     parser.add_argument("--rounds", type=int, default=5, help="answers with and without the page, per method (5)")
     parser.add_argument("--tokens", type=int, default=120, help="tokens per answer (120)")
     given = parser.parse_args()
@@ -122,7 +122,8 @@ def main() -> None:
         page = context.new_page()
         page.goto(address)
         expect(page.locator("#model-status")).to_contain_text("builtin", timeout=300_000)
-        slider(page, given.moves)
+        if given.moves:
+            slider(page, given.moves)
         context.close()
         for method in ("recap", "ar"):
             rates: dict[str, list[float]] = {"page": [], "none": []}

@@ -48,10 +48,11 @@ def test_time_by_part_adds_up() -> None:
 def test_the_result_measures_by_plain_decoding_on_whichever_side() -> None:
     ours, plain = panels.trace(seconds=2.0), panels.trace("ar", seconds=3.8)
     words = "RECAP took 2.0 s, plain decoding (AR) 3.8 s: 1.9 times as fast on this machine, same 4 tokens."
-    assert card(plain, ours) == words and card(ours, plain, NAMES[::-1]) == words
+    passes = "It took 2 passes instead of 2; a pass over its candidates takes 625 ms, one of plain decoding (AR) 1525 ms."
+    assert card(plain, ours) == card(ours, plain, NAMES[::-1]) == f"{words} {passes}"
     assert 'class="result faster"' in race.result(plain, ours, NAMES)
     slow = panels.trace(seconds=6.0)
-    assert card(plain, slow) == (
+    assert card(plain, slow).startswith(
         "RECAP took 6.0 s, plain decoding (AR) 3.8 s: 0.6 times as fast: slower here, same 4 tokens."
     )
     assert "about as fast as each other on this machine (1.01 times)" in card(plain, panels.trace(seconds=3.76))

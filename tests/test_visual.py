@@ -154,7 +154,7 @@ def test_blanks_are_visible_and_long_tokens_are_cut_with_the_whole_on_hover() ->
 def test_shorten_keeps_the_width(some: str, width: float) -> None:
     short = text.shorten(some, width)
     assert short == some or (short.endswith("…") and some.startswith(short[:-1]))
-    assert sum(map(text._width, short)) <= width + 1e-9 or short == "…"
+    assert sum(map(text.breadth, short)) <= width + 1e-9 or short == "…"
 
 
 def test_hover_tells_score_weights_shares_and_choice() -> None:
@@ -194,6 +194,11 @@ def test_contrast(look: str) -> None:
         tint = theme.mix(colour, greys.background, greys.tint)
         assert theme.contrast(theme.letter_on(tint), tint) >= 4.5
     assert theme.contrast(greys.quiet, greys.background) >= (4.5 if look == "dark" else 2)  # refused, but seen
+
+
+def test_typed_keeps_blanks() -> None:
+    assert text.typed("a\n\n    <b>x</b>") == "a\n\n" + 4 * "&#160;" + "&#60;b&#62;x&#60;&#47;b&#62;"
+    assert unescape(rendered(text.typed("a   b"))) == "<p>a \xa0\xa0b</p>"
 
 
 def test_literal() -> None:

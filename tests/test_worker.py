@@ -11,7 +11,7 @@ import pytest
 from studio import inputs
 from studio.conversation import Answer, Conversation
 from studio.examples import QUESTION, examples
-from studio.worker import Worker, _sentence
+from studio.worker import Worker, sentence
 
 
 def wait(answer: Answer) -> Answer:
@@ -99,12 +99,12 @@ def test_stop_and_start_never_disagree() -> None:
 
 
 def test_sentences_name_no_folder_of_this_machine() -> None:
-    told = _sentence(OSError(2, "No such file or directory", "/home/someone/.cache/a b/model.bin"))
+    told = sentence(OSError(2, "No such file or directory", "/home/someone/.cache/a b/model.bin"))
     assert "/home" not in told and "someone" not in told and "No such file" in told
-    assert _sentence(ValueError("there is no file '/tmp/gradio/0af/cat.png'")) == "There is no file 'cat.png'."
-    assert _sentence(ValueError(r"bad C:\Users\me\cat.png")) == "Bad cat.png."
+    assert sentence(ValueError("there is no file '/tmp/gradio/0af/cat.png'")) == "There is no file 'cat.png'."
+    assert sentence(ValueError(r"bad C:\Users\me\cat.png")) == "Bad cat.png."
     kept = "See https://huggingface.co/models/x, 3/4 or and/or."
-    assert _sentence(ValueError(kept)) == kept
+    assert sentence(ValueError(kept)) == kept
 
 
 @pytest.mark.parametrize("most", [None, "8", True, 0, -1, 1.5, float("nan"), float("inf"), 10**400, 10**9, [8]])

@@ -12,7 +12,7 @@ from .text import quote
 
 STATES = {
     "waiting": "waiting for its turn",
-    "reading": "reading the picture and the question",
+    "reading": "reading the question",
     "writing": "writing",
     "ended": "done",
     "stopped": "stopped",
@@ -105,7 +105,18 @@ def result(left: Trace, right: Trace, names: Sequence[str]) -> str:
         name, verdict = "slower", f"{speed:.{1 if speed >= 0.1 else 2}f} times as fast{rate}: slower here"
     else:
         name, verdict = "even", f"about as fast as each other on this machine ({speed:.2f} times{rate})"
-    return _card(name, f"{times}: {verdict}, {outcome}.", "")
+    return _card(name, f"{times}: {verdict}, {outcome}.", _passes(left, right, _inside(other)))
+
+
+def _passes(left: Trace, right: Trace, other: str) -> str:
+    """What the times are made of: how many passes, and what one takes. Plain text, empty where one has none."""
+    if not left.steps or not right.steps:
+        return ""
+    ours, theirs = (1000 * trace.decode_seconds / len(trace.steps) for trace in (left, right))
+    return (
+        f"It took {len(left.steps)} passes instead of {len(right.steps)}; a pass over its candidates takes {ours:.0f} ms, "
+        f"one of {other} {theirs:.0f} ms"
+    )
 
 
 def standing(left: Trace, right: Trace, names: Sequence[str]) -> str:

@@ -89,7 +89,7 @@ def legend() -> str:
         f'<li title="{NAMES[name]}"><b class="dot from-{name}">{name[0].upper()}</b>{_KEYS[name]}</li>'
         for name in ("G", "C", "U", "suffix")
     ]
-    parts.append('<li><b class="dot from-bonus"></b>the model\'s own</li>')
+    parts.append('<li><b class="dot from-bonus">+</b>the model\'s own</li>')
     parts.append('<li><b class="line thick"></b>accepted</li><li><b class="line"></b>refused</li>')
     return '<ul class="legend">' + "".join(parts) + "</ul>"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 import unicodedata
 from collections.abc import Iterator
@@ -75,6 +76,11 @@ def literal(text: str) -> str:
     """A person's text for a Markdown view that must show it as typed: no tag, no emphasis, no link."""
     marks = "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~"
     return "".join(f"&#{ord(character)};" if character in marks else character for character in text)
+
+
+def typed(text: str) -> str:
+    """`literal`, with the blanks that Markdown would drop or take for the margin of a block of code."""
+    return re.sub(r"(?m)^[ \t]+|(?<= )[ \t]+", lambda blanks: "&#160;" * len(blanks[0].expandtabs(4)), literal(text))
 
 
 _MARKDOWN = (

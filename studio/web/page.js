@@ -1,6 +1,11 @@
 // Runs once, when the last component of the page is there: joins the parts and listens to the reader.
 const KEY = "recap-conversation"; // of this tab; a reload finds its conversation with it
 
+const DRAFT = "recap-draft";
+const NEEDED = [
+  "tree", "ribbon", "step-slider", "stepping", "pacing", "where", "play", "weights", "throughput", "inspector", "numbers", "how",
+];
+
 const shown = () => {
   const race = $("right").dataset.view === "race" && track.throughput;
   draw("throughput", race ? track.throughput : player.throughput);
@@ -19,6 +24,7 @@ function see(view) {
     tab.tabIndex = on ? 0 : -1;
   }
   if (!changed) return;
+  if (innerWidth < 900) $("bar").scrollIntoView({ block: "start" });
   if (view === "memory") remember();
   if (view === "traces") list();
   requestAnimationFrame(() => {
@@ -44,7 +50,9 @@ function hear() {
   }
   const other = news.id !== before.id;
   if ((news.live && !before.live) || (other && before.key && news.kind === "file")) see("steps");
-  if (other || news.live || before.live) player.open(news.id, news.live);
+  const watching = player.id === news.id; // and not something else that the reader has opened meanwhile
+  if (other || ((news.live || before.live) && watching)) player.open(news.id, news.live);
+  if (news.traces !== before.traces && $("right").dataset.view === "traces") list();
   const learnt = news.remembered !== before.remembered || (!news.live && before.live);
   if (learnt && $("right").dataset.view === "memory") remember();
 }
@@ -112,13 +120,13 @@ function press({ target }) {
   else if (at("#views [data-view]")) see(at("#views [data-view]").dataset.view);
   else if (at("#tree .toggle")) {
     player.readable = !player.readable;
-    player.redraw();
+    player.turn(player.step, true, true);
   } else if (at("#tree .nearer")) player.tree.resize(ZOOM.step);
   else if (at("#tree .farther")) player.tree.resize(1 / ZOOM.step);
   else if (at("#trace-download")) save();
   else if (at("#trace-list [data-trace]")) {
     see("steps");
-    player.open(at("[data-trace]").dataset.trace, false, 0);
+    player.open(at("[data-trace]").dataset.trace, false);
   } else if (at("#how")) tour.show(0);
   else if (at("#open-settings")) panel($("settings").dataset.open !== "true");
   else if (at("#close-settings")) panel(false);
@@ -158,9 +166,20 @@ function neighbour(by) {
   if (nodes.length) player.choose(nodes[(at + by + nodes.length) % nodes.length]);
 }
 
+// A question that was typed and not asked survives the page.
+function keepDraft() {
+  const box = $("prompt").querySelector("textarea");
+  const draft = sessionStorage.getItem(DRAFT);
+  if (draft && !box.value) {
+    box.value = draft;
+    box.dispatchEvent(new Event("input", { bubbles: true }));
+  }
+  addEventListener("pagehide", () => sessionStorage.setItem(DRAFT, box.value));
+}
+
 async function start() {
-  while (!["tree", "ribbon", "step-slider", "weights", "inspector", "numbers", "how"].every((id) => $(id)?.firstElementChild) || !window.Plotly)
-    await pause(30);
+  const there = (id) => $(id)?.firstElementChild || $(id)?.tagName === "BUTTON";
+  while (!NEEDED.every(there) || !window.Plotly) await pause(30);
   player.tree = new Tree($("tree").querySelector(".frame"), (node) => player.choose(node));
   $("step-slider").querySelector("input").addEventListener("input", ({ target }) => player.go(target.value - 1));
   document.addEventListener("click", press);
@@ -171,6 +190,7 @@ async function start() {
   new ResizeObserver(() => player.resize()).observe($("throughput"));
   player.face();
   see("steps");
+  keepDraft();
   watch("value", hear);
   hear();
   if (!tour.seen) $("how").querySelector("button, .room")?.classList.add("inviting");

@@ -40,4 +40,5 @@ function latest(work) {
   };
 }
 
+const painted = () => new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
 const pause = (milliseconds) => new Promise((done) => setTimeout(done, milliseconds));

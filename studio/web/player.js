@@ -1,10 +1,11 @@
 // The one who knows which pass is on show: follows an answer while it grows, stays put when the reader has moved away.
 // Views are made by the server from (trace, pass, node, theme); the ones of a pass never change, so they are kept here.
 const KEPT = 400; // views
-const LIVE = 190; // least milliseconds between two looks at a growing answer
+const LIVE = { least: 190, most: 1200, rest: 5 }; // milliseconds between two looks at a growing answer; a look is
+// followed by that many times its own length of rest, because page and decoder may share one machine
 const UNHURRIED = 1000; // least milliseconds between two drawings of numbers that need no hurry
 const CALM = 140; // milliseconds after which a reader has stopped at a pass
-const READING = '<p class="facts">Reading the question and the picture. The tree appears with the first pass.</p>';
+const READING = '<p class="facts">Reading the question. The tree appears with the first pass.</p>';
 const SPEEDS = [0.5, 1, 2, 4];
 const BEAT = 1100; // milliseconds a pass stays on show while playing, at speed 1
 
@@ -25,19 +26,27 @@ class Player {
     this.unhurried = 0; // when they were drawn last
     this.explained = null; // the pass whose node and weights are on show
     this.look = latest(() => this.refresh());
-    this.turn = latest((step, move) => this.turnTo(step, move));
+    this.turn = latest((step, move, again) => this.turnTo(step, move, again));
   }
 
   // Views answer every wish, so no answer means that the server could not be reached.
   async call(name, wish) {
     const answer = await this.server[name](wish).catch(() => undefined);
     this.lost(!answer);
+    if (answer?.error) this.refused(answer.error);
     return answer && !answer.error ? answer : null;
+  }
+
+  refused(sentence) {
+    const told = document.createElement("p");
+    told.textContent = sentence;
+    fill("caption", told.outerHTML);
   }
 
   // What the page was told: which trace, and whether it is still growing.
   async open(id, live, at) {
     const other = id !== this.id;
+    if (this.live && !live) this.stale = true; // what was said of the last pass may have changed with the end
     this.live = live;
     if (other) {
       this.stop();
@@ -56,7 +65,10 @@ class Player {
     const began = performance.now();
     const { id, live } = this;
     if (!(document.hidden && live)) await this.update(id, !live || began - this.unhurried >= UNHURRIED);
-    if (this.live) this.again = setTimeout(this.look, Math.max(20, LIVE - (performance.now() - began)));
+    if (!this.live) return;
+    await painted();
+    const spent = performance.now() - began;
+    this.again = setTimeout(this.look, Math.min(LIVE.most, Math.max(LIVE.least - spent, LIVE.rest * spent)));
   }
 
   async update(id, whole) {
@@ -77,7 +89,7 @@ class Player {
     if (whole.first === 0) strip.replaceChildren();
     strip.insertAdjacentHTML("beforeend", whole.ribbon.join(""));
     this.ribbon = whole.first + whole.ribbon.length;
-    if (this.following) room("ribbon").scrollTop = room("ribbon").scrollHeight;
+    if (this.following && whole.ribbon.length) room("ribbon").scrollTop = room("ribbon").scrollHeight;
     fill("numbers", whole.numbers);
     fill("exact-badge", whole.badge);
     fill("origin", whole.origin);
@@ -109,24 +121,24 @@ class Player {
     if (this.views.has(key)) return this.views.get(key);
     const view = await this.call("one", { id: this.id, step, theme: theme(), height: this.tree.height, dense });
     if (!view) return null;
-    this.views.set(key, view);
+    if (!this.live) this.views.set(key, view);
     if (this.views.size > KEPT) this.views.delete(this.views.keys().next().value);
     return view;
   }
 
-  async turnTo(step, move) {
+  async turnTo(step, move, again = false) {
     const { id } = this;
     const view = await this.view(step);
-    if (view && id === this.id) await this.present(step, view, move, true);
+    if (view && id === this.id) await this.present(step, view, move, true, again);
   }
 
-  async present(step, view, move, whole) {
+  async present(step, view, move, whole, again = false) {
     const fresh = step !== this.step;
     this.step = step;
     this.stale = false;
     if (fresh) this.node = null;
     const node = this.node ?? view.node;
-    this.tree.show(view.tree, node, move && fresh);
+    this.tree.show(view.tree, node, move && (fresh || again));
     fill("caption", view.caption);
     $("tree").querySelector(".toggle").hidden = !view.tall;
     $("tree").querySelector(".toggle").textContent = this.readable ? "See the whole tree" : "Read every token";

@@ -1,4 +1,4 @@
-// "How it works": a few panels, one sentence each. Shown once by itself, then only when asked for.
+// "How it works": a few panels, one sentence each. The button calls attention to itself until it was used once.
 const SEEN = "recap-tour-seen";
 const STOPS = [
   ["#left", "Ask", "Choose a picture and ask about it. Plain decoding lets the model say one token, a piece of a word, per pass. Here it checks many guesses in one pass."],
@@ -6,7 +6,7 @@ const STOPS = [
   ["#tree", "Check", "The model reads the whole tree at once. The bold path is what it would have said anyway, so it is kept; at its end the model adds a token of its own. Grey branches are dropped."],
   ["#ribbon", "The answer", "Every token shows who proposed it: memory of the last three (G), two (C) or one token (U), the text's own repetition (S), or the model itself (+). Click on one to see its pass."],
   ["#inspector", "Why", "Click on any node: what each memory held there, how much it weighed, what the model chose instead."],
-  ["#race", "Same words, sooner", "Race plain decoding on the same question. The words must be identical; the time need not be."],
+  ["#race", "Same words, fewer passes", "Race plain decoding on the same question. The words must be identical; passes and time need not be."],
 ];
 
 class Tour {
