@@ -228,11 +228,11 @@ def _node(step: Step, wish: dict[str, Any]) -> int:
 
 
 def _shown(trace: Trace, kind: str) -> int | None:
-    """The pass to begin with: of a recording one that kept several and can be seen at a glance, else the latest that had candidates; the latest of
+    """The pass to begin with: of a recording the one that kept most, else the latest that had candidates; the latest of
     all where none had (the last token needs no draft)."""
     steps = trace.steps
     if kind == "recording" and steps:
-        return max(steps, key=lambda step: (min(len(step.accepted_nodes), 4), -max(step.depths))).index
+        return max(steps, key=lambda step: len(step.accepted_nodes)).index
     return next((step.index for step in reversed(steps) if len(step) > 1), len(steps) - 1 if steps else None)
 
 
