@@ -1,6 +1,5 @@
 // The draft tree in its frame. A row and a column keep their size in pixels, so that a node which stays in the tree
 // stays where it is on the page; the frame scrolls, and the zoom that a reader chose holds from pass to pass.
-const NARROWEST = 0.8; // of a column, where that brings the whole tree into the frame
 const ZOOM = { least: 0.5, most: 2.5, step: 1.25 };
 
 class Tree {
@@ -37,7 +36,7 @@ class Tree {
     if (!this.spec || !width) return null;
     const { data, layout } = this.spec;
     const { row, column, widest, columns, focus } = layout.meta;
-    const pitch = { x: Math.min(Math.max(width / columns, column * NARROWEST), widest) * this.zoom, y: row * this.zoom };
+    const pitch = { x: Math.min(Math.max(width / columns, column), widest) * this.zoom, y: row * this.zoom };
     const [left] = layout.xaxis.range;
     const [bottom, top] = layout.yaxis.range;
     const place = (x, y) => [(x - left) * pitch.x, (y - top) * pitch.y];
