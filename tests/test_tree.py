@@ -49,7 +49,7 @@ def test_dense_edges_begin_after_the_token(step: Step) -> None:
         shown = text.shorten(text.visible(step.text(node)), tree.LONGEST_TOKEN)
         wide = tree.BOLD if step.accepted[node] else tree.LETTER
         assert begin <= tree.DENSE.turn - tree.DENSE.corner[0] + 1e-9
-        assert begin * tree.DENSE.column >= min(tree.GAP + wide * sum(map(text._width, shown)), 56)
+        assert begin * tree.DENSE.column >= min(tree.GAP + wide * sum(map(text.breadth, shown)), 56)
 
 
 @settings(max_examples=30, deadline=None)
