@@ -23,8 +23,9 @@ import recap
 from recap.targets.loading import default_model
 from studio import inputs, parts, programs, recordings, wording
 from studio.desk import Desk
+from studio.examples import examples
 from studio.policy import OnlyThisServer
-from studio.theme import theme
+from studio.theme import look
 from studio.views import views
 from studio.worker import Worker
 
@@ -34,6 +35,7 @@ HERE = Path(__file__).parent
 def build(worker: Worker) -> gr.Blocks:
     """The page and its endpoints around one worker."""
     desk = Desk(worker, recordings.load(HERE / "assets" / "traces"))
+    cards = examples(HERE / "assets" / "examples")
     gr.set_static_paths([parts.PLOTLY, HERE / "assets" / "examples"])
 
     with inputs.Checked(title="RECAP Studio", analytics_enabled=False, fill_width=True) as page:
@@ -42,7 +44,7 @@ def build(worker: Worker) -> gr.Blocks:
         with gr.Row(equal_height=False, elem_id="body"):
             with gr.Column(scale=5, min_width=320, elem_id="left"):
                 with gr.Row(equal_height=False, elem_id="show"):
-                    image, samples = parts.picture(), parts.samples(HERE / "assets" / "examples")
+                    image, samples = parts.picture(), parts.samples(cards)
                 flaw = parts.notice("flaw")
                 chat, notice = parts.chat(), parts.notice("notice")
                 with gr.Row(equal_height=True, elem_id="ask"):
@@ -78,24 +80,23 @@ def build(worker: Worker) -> gr.Blocks:
         outputs = list(places.values())
         hidden = {"api_visibility": "private", "show_progress": "hidden", "concurrency_limit": None}
 
-        def wired(handler: Callable[..., Any]) -> Callable[..., Any]:
-            """A handler of the desk for the visitor who sends, its changes under the components that they are for."""
+        def named(change: dict[str, Any]) -> dict[Any, Any]:
+            """A change under the components that it is for."""
+            return {places[name]: value for name, value in change.items()}
 
-            def named(change: dict[str, Any]) -> dict[Any, Any]:
-                return {places[name]: value for name, value in change.items()}
+        def wired(handler: Callable[..., Any]) -> Callable[..., Any]:
+            """A handler of the desk for the visitor who sends."""
 
             def once(request: gr.Request, *given: Any) -> dict[Any, Any]:
-                return named(handler(desk.of(request.session_hash), *given))
+                return named(handler(desk.visitors.of(request.session_hash), *given))
 
             def growing(request: gr.Request, *given: Any) -> Iterator[dict[Any, Any]]:
-                for change in handler(desk.of(request.session_hash), *given):
-                    yield named(change)
+                yield from map(named, handler(desk.visitors.of(request.session_hash), *given))
 
             return growing if inspect.isgeneratorfunction(handler) else once
 
         def arrive(request: gr.Request, key: str) -> Iterator[dict[Any, Any]]:
-            for change in desk.arrive(request.session_hash, key):
-                yield {places[name]: value for name, value in change.items()}
+            yield from map(named, desk.arrive(request.session_hash, key))
 
         def leave(request: gr.Request) -> None:
             desk.visitors.leave(request.session_hash)
@@ -114,7 +115,7 @@ def build(worker: Worker) -> gr.Blocks:
         forget.click(wired(desk.forget), None, outputs, queue=False, **hidden)
         upload.upload(wired(desk.upload), upload, outputs, queue=False, **hidden)
         image.change(wording.flaw, image, flaw, queue=False, **hidden)
-        chosen = samples.click(parts.sample(HERE / "assets" / "examples"), None, [image, prompt], **hidden)
+        chosen = samples.click(parts.sample(cards), None, [image, prompt], **hidden)
         chosen.then(None, None, None, js="() => document.getElementById('send').focus()", **hidden)
         paper.click(parts.paper, None, [limit, *steer], queue=False, **hidden)
         programs.endpoints(worker)
@@ -145,7 +146,7 @@ def main() -> None:
     page = build(worker).queue(default_concurrency_limit=None)
     try:
         _, address, _ = page.launch(
-            theme=theme(), css_paths=parts.styles(), footer_links=[], run_history=False, quiet=True,
+            **look(), footer_links=[], run_history=False, quiet=True,
             enable_monitoring=False, ssr_mode=False, pwa=False, mcp_server=False, share=False, max_file_size="64mb",
             app_kwargs={"middleware": [Middleware(OnlyThisServer)]}, prevent_thread_lock=True,
             server_port=int(port) if port else None,  # a port that was asked for is not quietly replaced by another

@@ -193,6 +193,13 @@ class Trace:
         return self.token_ids[0] if self.token_ids else None
 
     @property
+    def last_drafted(self) -> int | None:
+        """Index of the latest step that had candidates; of the latest of all where none had (the last token needs no
+        draft). None without a step."""
+        steps = self.steps
+        return next((step.index for step in reversed(steps) if len(step) > 1), len(steps) - 1 if steps else None)
+
+    @property
     def seconds(self) -> float:
         """T: encoding + prefill + decoding."""
         return self.encode_seconds + self.prefill_seconds + self.decode_seconds

@@ -217,20 +217,35 @@ def _object(**schema: Check) -> Check:
     return check
 
 
-def _anything(value: Any, where: str) -> Any:
-    level, held = [value], 0
-    for _ in range(MAX_NESTING + 1):
-        level = [item for one in level if isinstance(one, (dict, list)) for item in (one.values() if isinstance(one, dict) else one)]
-        held += len(level)
-        if held > MAX_ITEMS and not where.startswith(("trace.steps", "steps", "trace.table")):
-            raise TraceError(f"this trace is damaged: {where[:60]} holds more than {MAX_ITEMS} values")
-        if not level:
-            return value
-    raise TraceError(f"this trace is damaged: {where[:60]} is nested too deeply")
+def _later(value: Any, where: str) -> Any:
+    """What another check looks at, once more is known."""
+    return value
+
+
+def _bounded(inner: Check) -> Check:
+    """A free-form part, neither nested deeply nor large: it is kept as it is, whatever it says."""
+
+    def check(value: Any, where: str) -> Any:
+        level, held = [value], 0
+        for _ in range(MAX_NESTING + 2):
+            level = [
+                item
+                for one in level
+                if isinstance(one, (dict, list))
+                for item in (one.values() if isinstance(one, dict) else one)
+            ]
+            held += len(level)
+            if held > MAX_ITEMS:
+                raise TraceError(f"this trace is damaged: {where} holds more than {MAX_ITEMS} values")
+            if not level:
+                return inner(value, where)
+        raise TraceError(f"this trace is damaged: {where} is nested too deeply")
+
+    return check
 
 
 def _row(value: Any, where: str) -> Row:
-    ids, probs, confidence = _list(_anything, 3)(value, where)
+    ids, probs, confidence = _list(_later, 3)(value, where)
     ids = _list(_token, least=1)(ids, f"{where} ids")
     probs = _list(_share, len(ids))(probs, f"{where} probabilities")
     return Row(tuple(ids), tuple(probs), _share(confidence, f"{where} confidence"))
@@ -265,18 +280,18 @@ _TRACE = _object(
     exact=_flag,
     backend=_text,
     method=_text,
-    config=_mapping(_anything),
-    messages=_list(_message),
-    pictures=_list(_mapping(_anything)),
+    config=_bounded(_mapping(_later)),
+    messages=_bounded(_list(_message)),
+    pictures=_bounded(_list(_mapping(_later))),
     prompt_tokens=_integer(0),
     cached_tokens=_integer(0),
     max_new_tokens=_integer(0),
     temperature=_positive,
     seed=_optional(_integer(-(2**63), 2**64)),
     created=_text,
-    versions=_mapping(_text),
+    versions=_bounded(_mapping(_text)),
     table=_table,
-    steps=_list(_anything),
+    steps=_list(_later),
     token_ids=_list(_token),
     text=_text,
     finish_reason=_one_of("", "stop", "length", "cancelled"),
@@ -300,7 +315,7 @@ _TRACE = _object(
 
 
 def _step(value: Any, where: str, table: RowTable, rows: int) -> Step:
-    n = len(_list(_anything, least=1)(value.get("tokens") if isinstance(value, dict) else value, f"{where}.tokens"))
+    n = len(_list(_later, least=1)(value.get("tokens") if isinstance(value, dict) else value, f"{where}.tokens"))
     if n > MOST_NODES:
         raise TraceError(f"this trace is damaged: {where} has {n} nodes; a pass has at most {MOST_NODES}")
     row_or_none = _integer(-1, rows - 1)

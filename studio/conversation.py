@@ -222,9 +222,9 @@ class Answer(Job):
 
     @property
     def step(self) -> Step | None:
-        """The latest pass that had candidates; the latest of all where none had (the last token needs no draft)."""
-        steps = self.trace.steps if self.trace else []
-        return next((step for step in reversed(steps) if len(step) > 1), steps[-1] if steps else None)
+        """The latest pass that had candidates; see `Trace.last_drafted`."""
+        at = self.trace.last_drafted if self.trace else None
+        return None if at is None else self.trace.steps[at]
 
     @property
     def said(self) -> bool:

@@ -51,10 +51,6 @@ class Desk:
         """What the player shows before anyone has come."""
         return json.dumps({"id": self._first, "live": False, "kind": "recording"})
 
-    def of(self, session_hash: str) -> Conversation:
-        """The conversation of a page, whatever happened to the one it had."""
-        return self.visitors.of(session_hash)
-
     def arrive(self, session_hash: str, key: str | None) -> Iterator[Change]:
         """A page was opened: a new conversation, or after a reload the one that it had."""
         mine = self.visitors.arrive(session_hash, key or None)
@@ -74,10 +70,8 @@ class Desk:
     def ask(
         self, mine: Conversation, question: str, path: str | None, way: str, most: int, *steer: Any
     ) -> Iterator[Change]:
-        if mine.busy:
-            yield {"notice": wording.notice(BUSY)}
-            return
         try:
+            _free(mine)
             question, most = inputs.question(question), inputs.tokens(most)
             temperature, config = settings.read(*steer)
         except ValueError as error:
@@ -89,10 +83,8 @@ class Desk:
 
     def again(self, mine: Conversation, way: str, most: int, *steer: Any) -> Iterator[Change]:
         """Ask the last question once more; the memories keep what they learnt from the first time."""
-        if mine.busy:
-            yield {"notice": wording.notice(BUSY)}
-            return
         try:
+            _free(mine)
             most = inputs.tokens(most)
             temperature, config = settings.read(*steer)
             last = mine.again()
@@ -148,14 +140,12 @@ class Desk:
         self, mine: Conversation, question: str, path: str | None, first: str, second: str, most: int, *steer: Any
     ) -> Iterator[Change]:
         """Two methods on one question; without a question, on the last one and its picture."""
-        if mine.busy:
-            yield {"notice": wording.notice(BUSY)}
-            return
-        if isinstance(question, str) and not question.strip() and mine.latest is not None:
-            question, path = mine.latest.prompt, mine.latest.picture or mine.picture
         try:
+            _free(mine)
             if isinstance(question, str) and not question.strip():
-                raise ValueError("Type a question to race on, or ask one first: the race then repeats it.")
+                if mine.latest is None:
+                    raise ValueError("Type a question to race on, or ask one first: the race then repeats it.")
+                question, path = mine.latest.prompt, mine.latest.picture or mine.picture
             question, most = inputs.question(question), inputs.tokens(most)
             temperature, config = settings.read(*steer)
         except ValueError as error:
@@ -249,3 +239,9 @@ class Desk:
     def _now(self, mine: Conversation) -> Change:
         """Everything that shows a conversation, as it is at this moment."""
         return {"chat": mine.messages, "player": self._player(mine), **self._buttons(mine)}
+
+
+def _free(mine: Conversation) -> None:
+    """Raises ValueError with a sentence while an answer or a race is in the making."""
+    if mine.busy:
+        raise ValueError(BUSY)

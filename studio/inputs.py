@@ -55,6 +55,11 @@ def uploaded(picture: Any) -> dict[str, Any] | None:
     return {"path": path, "orig_name": name if isinstance(name, str) else None, "meta": {"_type": "gradio.FileData"}}
 
 
+def path_of(payload: Any) -> str | None:
+    """What stands in for gradio's own reading of a picture: the engine opens pictures itself, and says what is wrong."""
+    return payload.path if payload else None
+
+
 def _short(value: Any) -> str:
     if value is None:
         return "null"

@@ -20,18 +20,15 @@ from visual.race import explain
 from visual.summary import legend, numbers
 
 from . import settings as defaults
-from .examples import examples
+from .inputs import path_of
+from .theme import WEB
 
 PLOTLY = Path(plotly.__file__).parent / "package_data" / "plotly.min.js"
-WEB = Path(__file__).parent / "web"
+MOST_TOKENS = 200
+"""Of an answer, before anyone has changed it."""
 REMEMBERED_KEY = "() => sessionStorage.getItem('recap-conversation') || ''"
 SCRIPTS = ("panels.js", "picture.js", "tree.js", "player.js", "race.js", "tour.js", "page.js")
 TABS = {"steps": "Steps", "race": "Race", "memory": "Memory", "traces": "Traces"}
-
-
-def styles() -> list[Path]:
-    """Style sheets of the page."""
-    return [WEB / "page.css", WEB / "views.css", WEB.parents[1] / "visual" / "panels.css"]
 
 
 def room(name: str, sentence: str = "", classes: str = "", label: str = "") -> gr.HTML:
@@ -62,17 +59,17 @@ def picture() -> gr.Image:
         height=150, elem_id="image", buttons=[], scale=5, min_width=150, placeholder="Drop a picture",
     )  # fmt: skip
     # the engine opens pictures itself: it knows more kinds, and says in a sentence what is wrong with one
-    image.preprocess = lambda payload: payload.path if payload else None
+    image.preprocess = path_of
     return image
 
 
-def samples(folder: Path) -> gr.HTML:
+def samples(known: Sequence[tuple[str | None, str]]) -> gr.HTML:
     """Cards with an example picture and its question; a click fills both in."""
     cards = "".join(
         f'<button type="button" data-index="{at}" title="{escape(question)}">'
         + (f'<img src="{_thumbnail(path)}" alt="">' if path else '<span class="nothing">no picture</span>')
         + f"<span>{escape(question)}</span></button>"
-        for at, (path, question) in enumerate(examples(folder))
+        for at, (path, question) in enumerate(known)
     )
     return gr.HTML(
         f'<p class="muted">Or try one of these</p><div class="cards">{cards}</div>', elem_id="examples",
@@ -82,9 +79,8 @@ def samples(folder: Path) -> gr.HTML:
     )  # fmt: skip
 
 
-def sample(folder: Path) -> Callable[[gr.EventData], tuple[str | None, str]]:
+def sample(known: Sequence[tuple[str | None, str]]) -> Callable[[gr.EventData], tuple[str | None, str]]:
     """What a click on a card fills in: picture and question."""
-    known = examples(folder)
 
     def chosen(event: gr.EventData) -> tuple[str | None, str]:
         at = event._data.get("index") if isinstance(event._data, dict) else None
@@ -227,7 +223,7 @@ def settings() -> tuple[gr.Slider, list[Any], gr.Button]:
     """Controls of the settings panel: the limit of tokens, the ones that `settings.read` takes, and the way back."""
     temperature, budget, nodes, depth, first, second, third, fusion, keep = defaults.defaults()
     plain('<h2>Settings</h2><button type="button" id="close-settings" aria-label="Close the settings">✕</button>', "settings-head")
-    limit = gr.Slider(8, 512, 200, step=8, label="Max tokens", elem_id="limit")
+    limit = gr.Slider(8, 512, MOST_TOKENS, step=8, label="Max tokens", elem_id="limit")
     controls: list[Any] = [
         gr.Slider(0, 2, temperature, step=0.05, label="Temperature", info="0: always the likeliest token", elem_id="temperature"),
         gr.Dropdown(defaults.BUDGET_CHOICES, value=budget, label="Budget", filterable=False, elem_id="budget",
@@ -251,7 +247,7 @@ def settings() -> tuple[gr.Slider, list[Any], gr.Button]:
 
 def paper() -> list[Any]:
     """Values of the same controls as the paper has them."""
-    return [200, *defaults.defaults()]
+    return [MOST_TOKENS, *defaults.defaults()]
 
 
 def player(functions: Sequence[Callable[..., Any]], value: str) -> gr.HTML:

@@ -52,9 +52,7 @@ def endpoints(worker: Worker) -> None:
     given = [gr.Textbox(visible=False), gr.Image(type="filepath", visible=False), gr.Textbox("recap", visible=False),
              gr.Number(200, precision=0, visible=False)]  # fmt: skip
     for one in given:  # as it was sent: `_checked` says what is wrong with it
-        one.preprocess = (
-            (lambda payload: payload.path if payload else None) if isinstance(one, gr.Image) else lambda value: value
-        )
+        one.preprocess = inputs.path_of if isinstance(one, gr.Image) else lambda value: value
     said = gr.Textbox(visible=False)
     standing = [gr.Textbox(visible=False, label="text"), gr.Textbox(visible=False, label="text_ar"),
                 gr.Number(visible=False, label="S"), gr.Number(visible=False, label="tau"),

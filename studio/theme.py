@@ -1,11 +1,23 @@
-"""The page's colours and fonts."""
+"""How the page looks: colours, fonts and style sheets."""
 
 from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
 
 import gradio as gr
 from gradio.themes.utils.fonts import Font
 
-from visual.theme import COLOURS, palette
+from visual.theme import COLOURS, palette, variables
+
+WEB = Path(__file__).parent / "web"
+SHEETS = (WEB / "page.css", WEB / "views.css", WEB.parents[1] / "visual" / "panels.css")
+
+
+def look() -> dict[str, Any]:
+    """What `launch` has to know of it."""
+    colours = f":root, .gradio-container {{ {variables('light')} }}\n.dark, .dark .gradio-container {{ {variables('dark')} }}"
+    return {"theme": theme(), "css": colours, "css_paths": list(SHEETS)}
 
 
 def theme() -> gr.themes.Base:

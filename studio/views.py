@@ -57,7 +57,7 @@ def views(shelf: Shelf, visitors: Visitors, worker: Worker) -> list[View]:
         """What belongs to a trace and not to one pass: numbers, badge, the ribbon's new entries, throughput. With
         `follow` the view of the pass to show comes along, unless it is `step`, which is on show; without `whole` what
         can wait stays away."""
-        look = wish.get("theme", "light")
+        look = wish["theme"]
         if wish.get("id") is None:
             return _nothing(look)
         trace = _trace(shelf, wish)
@@ -81,15 +81,16 @@ def views(shelf: Shelf, visitors: Visitors, worker: Worker) -> list[View]:
         return found
 
     def view(trace: Trace, step: Step, wish: dict[str, Any]) -> dict[str, Any]:
-        look = wish.get("theme", "light")
+        look = wish["theme"]
         height = _whole_number(wish, "height", 0, 100_000)
-        tall = layout.tidy(step).height * tree.ROW > height * ROOM
+        places = layout.tidy(step)
+        tall = places.height * tree.ROW > height * ROOM
         ended = trace.finish_reason == "stop" and step is trace.steps[-1]
         telling = _telling(step)
         alone = len(step) == 1 and trace.method == "ar"
         dense = tall and wish.get("dense") is not False
         found = {
-            "tree": tree.empty_spec(NO_TREE, look) if alone else tree.spec(step, look, dense=dense),
+            "tree": tree.empty_spec(NO_TREE, look) if alone else tree.spec(step, look, dense=dense, places=places),
             "tall": tall and not alone, "node": telling, "step": step.index,
             "caption": summary.caption(step, len(trace.steps), ended),
         }  # fmt: skip
@@ -125,7 +126,7 @@ def views(shelf: Shelf, visitors: Visitors, worker: Worker) -> list[View]:
         if len(begun) == 2 and job.ended:
             found["badge"] = same.badge(traces[0] if job.methods[1] == "ar" else traces[1])
         if wish.get("whole") is not False or job.ended:
-            found["throughput"] = throughput.spec(begun, wish.get("theme", "light"))
+            found["throughput"] = throughput.spec(begun, wish["theme"])
         return found
 
     def remembered(wish: Any) -> dict[str, Any]:
@@ -134,7 +135,7 @@ def views(shelf: Shelf, visitors: Visitors, worker: Worker) -> list[View]:
         mine = visitors.known(wish.get("key"))
         growth = mine.growth if mine is not None else []
         return {
-            "growth": memory.growth_spec(growth, wish.get("theme")),
+            "growth": memory.growth_spec(growth, wish["theme"]),
             "hits": memory.hits(trace) if trace is not None else "",
             "found": _found(worker, mine, trace, step, wish) if step is not None else "",
         }
@@ -228,18 +229,15 @@ def _node(step: Step, wish: dict[str, Any]) -> int:
 
 
 def _shown(trace: Trace, kind: str) -> int | None:
-    """The pass to begin with: of a recording the one that kept most, else the latest that had candidates; the latest of
-    all where none had (the last token needs no draft)."""
-    steps = trace.steps
-    if kind == "recording" and steps:
-        return max(steps, key=lambda step: len(step.accepted_nodes)).index
-    return next((step.index for step in reversed(steps) if len(step) > 1), len(steps) - 1 if steps else None)
+    """The pass to begin with: of a recording the one that kept most, else the latest that had candidates."""
+    if kind == "recording" and trace.steps:
+        return max(trace.steps, key=lambda step: len(step.accepted_nodes)).index
+    return trace.last_drafted
 
 
 def _telling(step: Step) -> int:
     """The node whose inspector says most before anyone has clicked: the end of the accepted path, else the first."""
-    accepted = step.accepted_nodes
-    return accepted[-1] if accepted else min(1, len(step) - 1)
+    return reasons.end_of_path(step) or min(1, len(step) - 1)
 
 
 def _state(job: Contest, trace: Trace | None) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 import recap
 from recap.pictures import open_picture
 from visual import summary, text
+from visual.same import tokens
 
 from .conversation import Answer, Contest, Job
 from .worker import Worker, sentence
@@ -42,14 +43,10 @@ def ending(answer: Job) -> str:
         whole = answer.race is not None and answer.race.finished
         return "" if whole else notice("The race was stopped; both lanes show how far they came.")
     if answer.stopped and answer.said and answer.trace.finish_reason == "cancelled":
-        return notice(f"Stopped after {_tokens(len(answer.trace.token_ids))}; what was said is kept.")
+        return notice(f"Stopped after {tokens(len(answer.trace.token_ids))}; what was said is kept.")
     if answer.trace and answer.trace.finish_reason == "length":
-        return notice(f"The answer ends here because it reached the limit of {_tokens(answer.max_new_tokens)}.")
+        return notice(f"The answer ends here because it reached the limit of {tokens(answer.max_new_tokens)}.")
     return ""
-
-
-def _tokens(number: int) -> str:
-    return f"{number} token{'' if number == 1 else 's'}"
 
 
 def say(said: list[dict[str, Any]], worker: Worker, answer: Answer) -> None:

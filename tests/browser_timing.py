@@ -17,13 +17,11 @@ from pathlib import Path
 from playwright.sync_api import Page, expect
 
 import recap
-from app import build
-from studio import parts
 from studio.conversation import Answer, Conversation
-from studio.theme import theme
 from studio.worker import Worker
 
 from . import synthetic
+from .app_fixtures import again, ready, see, served, settle, shows
 from .browser import chromium
 
 PROMPT = "Write a story about a lighthouse keeper and a storm."
@@ -58,9 +56,9 @@ def slider(page: Page, rounds: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "long.json"
         path.write_text(synthetic.trace(rng, steps=200, nodes=63).to_json(), encoding="utf-8")
-        page.click("[data-view=traces]")
+        see(page, "traces")
         page.set_input_files("#trace-upload input[type=file]", str(path))
-        expect(page.locator("#where")).to_contain_text("/ 200", timeout=60_000)
+        shows(page, passes=200)
     page.wait_for_timeout(1500)
     steps = rng.sample(range(1, 201), rounds)
     for name, order in (("a pass not seen before", steps), ("a pass seen before", rng.sample(steps, rounds))):
@@ -84,15 +82,11 @@ def with_page(page: Page, worker: Worker, method: str, tokens: int) -> recap.Tra
     seen: list[Answer] = []
     ask = worker.ask
     worker.ask = lambda job: ask(seen.append(job) or job)  # type: ignore[method-assign]
-    page.click("#open-settings")
-    page.fill("#limit input[type=number]", str(tokens))
-    page.press("#limit input[type=number]", "Tab")
-    page.keyboard.press("Escape")
+    settle(page, limit=tokens)
     page.click("#method input")
     page.get_by_role("option", name="RECAP" if method == "recap" else "plain decoding").click()
-    page.fill("#prompt textarea", PROMPT)
     page.evaluate(COUNT)
-    page.click("#send")
+    again(page, PROMPT)
     expect(page.locator("#stop")).to_be_enabled(timeout=60_000)
     expect(page.locator("#send")).to_be_enabled(timeout=300_000)
     worker.ask = ask  # type: ignore[method-assign]
@@ -113,11 +107,7 @@ def main() -> None:
 
     worker = Worker(load)
     worker.start()
-    studio = build(worker)
-    _, address, _ = studio.queue(default_concurrency_limit=None).launch(
-        theme=theme(), css_paths=parts.styles(), prevent_thread_lock=True, quiet=True, server_name="127.0.0.1"
-    )
-    with chromium() as browser:
+    with served(worker) as address, chromium() as browser:
         context = browser.new_context(viewport={"width": 1280, "height": 800})
         page = context.new_page()
         page.goto(address)
@@ -133,7 +123,7 @@ def main() -> None:
                 context = browser.new_context(viewport={"width": 1280, "height": 800})
                 page = context.new_page()
                 page.goto(address)
-                expect(page.locator("#ribbon .token").first).to_be_visible(timeout=60_000)
+                ready(page)
                 page.wait_for_timeout(1500)
                 shown = with_page(page, worker, method, given.tokens)
                 counted = page.evaluate("window.counted")
@@ -148,7 +138,6 @@ def main() -> None:
                 f"{len(shown.steps) / shown.decode_seconds:.1f} passes, {counted['text'] / seconds:.1f} updates of the "
                 f"text and {counted['tree'] / seconds:.1f} drawn trees per second"
             )
-    studio.close()
 
 
 if __name__ == "__main__":

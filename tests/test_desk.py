@@ -54,7 +54,7 @@ def picture(tmp_path: Path) -> str:
 
 def arrived(desk: Desk, page: str = "a", key: str | None = None) -> Conversation:
     list(desk.arrive(page, key))
-    return desk.of(page)
+    return desk.visitors.of(page)
 
 
 def ask(
@@ -89,7 +89,7 @@ AT_WORK = {"send": False, "stop": True, "retry": False, "race": False}
 
 def test_a_first_visit_shows_the_first_recording(desk: Desk) -> None:
     changes = list(desk.arrive("a", ""))
-    mine = desk.of("a")
+    mine = desk.visitors.of("a")
     news = player(changes[0])
     assert (news["id"], news["live"], news["kind"]) == ("first", False, "recording")
     assert (news["key"], news["race"], news["racing"]) == (mine.key, None, False)
@@ -330,7 +330,7 @@ def test_a_reload_finds_chat_picture_and_answer_again(desk: Desk, picture: str) 
     ask(desk, mine, "Hello", picture)
     desk.visitors.leave("a")
     first = next(desk.arrive("b", mine.key))
-    assert desk.of("b") is mine and first["chat"] == mine.messages and first["image"] == picture
+    assert desk.visitors.of("b") is mine and first["chat"] == mine.messages and first["image"] == picture
     assert player(first)["id"] == mine.on_show and player(first)["key"] == mine.key and active(first) == IDLE
 
 
@@ -343,6 +343,6 @@ def test_a_reload_in_the_middle_of_an_answer_shows_it_to_its_end(desk: Desk) -> 
     after = list(desk.arrive("b", mine.key))
     list(changes)
     trace: Trace = mine.latest.trace
-    assert desk.of("b") is mine and 0 < len(trace.token_ids) < 400 and trace.finish_reason == "cancelled"
+    assert desk.visitors.of("b") is mine and 0 < len(trace.token_ids) < 400 and trace.finish_reason == "cancelled"
     assert active(after[-1]) == IDLE and player(after[-1])["live"] is False
     assert mine.messages[-1]["content"] == text.answer(trace.text)

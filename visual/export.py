@@ -13,15 +13,16 @@ from collections.abc import Callable
 from functools import cache
 from html import escape
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from plotly.offline import get_plotlyjs
 
-from recap.trace import MEMORY_NAMES, Step, Trace
+from recap.trace import Step, Trace
 
 from . import inspector, memory, race, reasons, ribbon, same, summary, throughput, tree, weights
+from .canvas import Spec
 from .text import shorten, visible
-from .theme import COLOURS, FONT, palette
+from .theme import FONT, palette, variables
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 FLAGS = (
@@ -47,8 +48,6 @@ DRAW = """
 const spec = JSON.parse(document.getElementById("spec").textContent);
 Plotly.newPlot("figure", spec.data, spec.layout, { displayModeBar: false, doubleClick: false });
 """
-
-Spec = dict[str, Any]
 
 
 class Document(NamedTuple):
@@ -243,7 +242,7 @@ def _document(
         f'<meta http-equiv="Content-Security-Policy" content="{escape(policy, quote=False)}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f"<title>{escape(f'{title} · {_words(question, 40)} · RECAP Studio')}</title>\n"
-        f"<style>{_variables(theme)}{STYLE}{_panel_styles()}</style>\n</head>\n<body>\n"
+        f"<style>:root {{ color-scheme: {theme}; {variables(theme)} --font: {FONT}; }}{STYLE}{_panel_styles()}</style>\n</head>\n<body>\n"
         f"<header><b>{escape(title)}</b><br>{escape(about)}</header>\n"
         f"<main>\n{body}\n</main>\n</body>\n</html>\n"
     )
@@ -258,14 +257,3 @@ def _digest(script: str) -> str:
 
 def _panel_styles() -> str:
     return (Path(__file__).parent / "panels.css").read_text(encoding="utf-8")
-
-
-def _variables(theme: str) -> str:
-    """The colours that panels.css asks for."""
-    greys = palette(theme)
-    values = {
-        **{f"--{name}": COLOURS[name] for name in (*MEMORY_NAMES, "suffix", "bonus", "ar")},
-        "--ink": greys.ink, "--muted": greys.muted, "--quiet": greys.quiet, "--ground": greys.background, "--font": FONT,
-    }  # fmt: skip
-    listed = " ".join(f"{name}: {value};" for name, value in values.items())
-    return f":root {{ color-scheme: {theme}; {listed} }}"

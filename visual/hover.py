@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from recap.trace import MEMORY_NAMES, Step
 
-from . import reasons
+from . import knowledge, reasons
 from .text import escape, quote, visible
 
 WIDTH = 46
@@ -59,8 +59,8 @@ def wrap(sentence: str) -> str:
 
 def _chosen(step: Step, node: int) -> str:
     said = step.choices[node]
-    row = step.table.rows[step.target[node]] if step.target[node] >= 0 else None
-    sure = f" ({row.probs[row.ids.index(said)]:.0%})" if row and said in row.ids else ""
+    place = knowledge.held(knowledge.row(step, step.target[node]), said)
+    sure = f" ({place.prob:.0%})" if place else ""
     return f"After it, the model says {quote(step.table.text(said))}{sure}."
 
 

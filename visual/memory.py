@@ -8,10 +8,11 @@ from typing import Any
 
 from recap.trace import MEMORY_NAMES, Step, Trace
 
-from . import knowledge, rowtable
+from . import canvas, knowledge, rowtable
+from .canvas import Spec
 from .same import tokens
-from .text import lines, quote
-from .theme import COLOURS, FONT, NAMES, palette
+from .text import quote
+from .theme import COLOURS, NAMES, palette
 
 DASHES = {"G": "solid", "C": "dash", "U": "dot"}
 SHAPES = {"G": "circle", "C": "diamond", "U": "square"}
@@ -19,7 +20,6 @@ NOTHING = "Ask something: the number of rows in each memory appears here, pass b
 _GAP = 0.11
 """Least distance between two labels at the right end, share of the height."""
 
-Spec = dict[str, Any]
 Sizes = dict[str, int]
 
 
@@ -35,13 +35,7 @@ def growth_spec(answers: Sequence[Sequence[Sizes]], theme: str = "light") -> Spe
     top = max((sizes[name] for sizes in flat for name in MEMORY_NAMES), default=1) * 1.12 or 1
     layout = _layout(theme, len(flat), top)
     if not flat:
-        layout["annotations"] = [
-            {
-                "text": lines(NOTHING, 40), "x": 0.5, "y": 0.5, "xref": "paper", "yref": "paper", "showarrow": False,
-                "font": {"size": 13, "color": colours.muted},
-            }
-        ]  # fmt: skip
-        return {"data": [], "layout": layout}
+        return {"data": [], "layout": {**layout, "annotations": [canvas.note(NOTHING, theme, 13, 40)]}}
     starts = _starts(questions)
     layout["shapes"] = [
         {
@@ -192,8 +186,8 @@ def _layout(theme: str, passes: int, top: float) -> Spec:
         "tickfont": {"size": 11, "color": colours.muted}, "nticks": 5,
     }  # fmt: skip
     return {
+        **canvas.layout(theme),
         "height": 200,
-        "autosize": True,
         "xaxis": {
             **axis, "showgrid": False, "range": [0.5, max(passes, 1) + 0.5], "visible": bool(passes),
             "title": {"text": "passes so far", "font": {"size": 11, "color": colours.muted}, "standoff": 4},
@@ -203,15 +197,5 @@ def _layout(theme: str, passes: int, top: float) -> Spec:
             "title": {"text": "rows", "font": {"size": 11, "color": colours.muted}, "standoff": 6},
         },
         "margin": {"l": 52, "r": 66, "t": 20, "b": 38},
-        "showlegend": False,
-        "hovermode": "closest",
-        "dragmode": False,
         "uirevision": "memory",
-        "paper_bgcolor": "rgba(0,0,0,0)",
-        "plot_bgcolor": "rgba(0,0,0,0)",
-        "font": {"family": FONT, "size": 12, "color": colours.ink},
-        "hoverlabel": {
-            "bgcolor": colours.hover, "bordercolor": colours.quiet, "align": "left",
-            "font": {"family": FONT, "size": 12, "color": colours.ink},
-        },
     }  # fmt: skip

@@ -56,6 +56,14 @@ def palette(theme: str) -> Palette:
     return PALETTES[theme]
 
 
+def variables(theme: str) -> str:
+    """The colours that the style sheets ask for, as CSS: "--ink: #16202c; ..."."""
+    greys = palette(theme)
+    hues = {f"--{name}": colour for name, colour in COLOURS.items()}
+    rest = {"--ink": greys.ink, "--muted": greys.muted, "--quiet": greys.quiet, "--ground": greys.background}
+    return " ".join(f"{name}: {value};" for name, value in {**hues, **rest}.items())
+
+
 @cache
 def mix(colour: str, other: str, share: float) -> str:
     """`share` of one "#rrggbb" colour in another."""

@@ -5,16 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from itertools import accumulate
-from typing import Any
 
 import plotly.graph_objects as go
 
 from recap.trace import Comparison, Trace
 
+from . import canvas
+from .canvas import Spec
 from .text import escape, shorten
-from .theme import COLOURS, FONT, palette
+from .theme import COLOURS, palette
 
-Spec = dict[str, Any]
 Lane = tuple[str, Trace]
 ROOM = 0.78
 """Share of the axis that the lines may use; labels at their ends have the rest."""
@@ -24,8 +24,7 @@ LOW = 0.28
 
 def figure(lanes: Sequence[Lane], theme: str = "light") -> go.Figure:
     """What `spec` describes. Raises ValueError for a theme that is neither light nor dark."""
-    plain = spec(lanes, theme)
-    return go.Figure(plain["data"], {**plain["layout"], "template": "none"})
+    return canvas.figure(spec(lanes, theme))
 
 
 def points(trace: Trace) -> list[tuple[float, int]]:
@@ -115,14 +114,8 @@ def _layout(theme: str, seconds: float, tokens: float) -> Spec:
     }  # fmt: skip
     title = {"font": {"size": 10.5, "color": colours.muted}, "standoff": 4}
     return {
-        "height": 150, "autosize": True, "showlegend": False, "hovermode": "closest", "dragmode": False,
-        "uirevision": "throughput", "margin": {"l": 44, "r": 4, "t": 18, "b": 34},
-        "paper_bgcolor": "rgba(0,0,0,0)", "plot_bgcolor": "rgba(0,0,0,0)",
-        "font": {"family": FONT, "size": 11, "color": colours.ink},
-        "hoverlabel": {
-            "bgcolor": colours.hover, "bordercolor": colours.quiet, "align": "left", "namelength": 0,
-            "font": {"family": FONT, "size": 12, "color": colours.ink},
-        },
+        **canvas.layout(theme, 11),
+        "height": 150, "uirevision": "throughput", "margin": {"l": 44, "r": 4, "t": 18, "b": 34},
         "xaxis": {**axis, "range": [0, seconds], "title": {**title, "text": "own time, s"}},
         "yaxis": {**axis, "range": [0, tokens], "title": {**title, "text": "tokens"}},
     }  # fmt: skip

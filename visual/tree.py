@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import plotly.graph_objects as go
 
 from recap.trace import Step
 
-from . import hover, knowledge, layout, reasons
+from . import canvas, hover, knowledge, layout, reasons
+from .canvas import Spec
 from .layout import Point
 from .text import breadth as letters
-from .text import label, lines, shorten, visible
-from .theme import COLOURS, FONT, letter_on, mix, palette
+from .text import label, shorten, visible
+from .theme import COLOURS, letter_on, mix, palette
 
 SHAPES = {"root": "diamond", "suffix": "square", "G": "circle", "C": "circle", "U": "circle", "draft": "hexagon"}
 LETTERS = {"root": "", "suffix": "S", "G": "G", "C": "C", "U": "U", "draft": "D"}
 WIDTHS = ((0.05, 2.8), (0.005, 1.7), (0.0, 1.0))
 """Least score of a refused node and the width of the edge to it, pixels; the accepted path has a width of its own."""
-
-Spec = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -70,22 +68,21 @@ def figure(step: Step, theme: str = "light", selected: int | None = None, dense:
     gets a ring (-1 for the model's own choice); `dense` puts 68 nodes into a frame 500 pixels high. Raises ValueError
     for a theme that is neither light nor dark.
     """
-    return _figure(spec(step, theme, selected, dense))
+    return canvas.figure(spec(step, theme, selected, dense))
 
 
 def empty(sentence: str, theme: str = "light") -> go.Figure:
     """The same picture before there is a tree: a sentence in its middle."""
-    return _figure(empty_spec(sentence, theme))
+    return canvas.figure(empty_spec(sentence, theme))
 
 
-def _figure(plain: Spec) -> go.Figure:
-    return go.Figure(plain["data"], {**plain["layout"], "template": "none"})
-
-
-def spec(step: Step, theme: str = "light", selected: int | None = None, dense: bool = False) -> Spec:
-    """What `figure` shows as plain lists and dicts, several times as fast: {"data": [...], "layout": {...}}."""
+def spec(
+    step: Step, theme: str = "light", selected: int | None = None, dense: bool = False,
+    places: layout.Layout | None = None,
+) -> Spec:  # fmt: skip
+    """What `figure` shows as plain lists and dicts, several times as fast. `places`: `layout.tidy(step)`, if known."""
     colours = palette(theme)
-    places = layout.tidy(step)
+    places = places or layout.tidy(step)
     look = DENSE if dense else ROOMY
     row = _pitch(look, places.height)
     at: list[Point] = list(zip(step.depths, places.rows))
@@ -122,11 +119,8 @@ def spec(step: Step, theme: str = "light", selected: int | None = None, dense: b
 
 def empty_spec(sentence: str, theme: str = "light") -> Spec:
     """What `empty` shows as plain lists and dicts."""
-    note = {
-        "text": lines(sentence, 44), "x": 0.5, "y": 0.5, "xref": "paper", "yref": "paper", "showarrow": False,
-        "font": {"size": 14, "color": palette(theme).muted},
-    }  # fmt: skip
-    return {"data": [], "layout": {**_layout(theme, ROOMY, ROW, 0, 4), "annotations": [note]}}
+    notes = [canvas.note(sentence, theme, 14, 44)]
+    return {"data": [], "layout": {**_layout(theme, ROOMY, ROW, 0, 4), "annotations": notes}}
 
 
 def _pitch(look: Look, rows: int) -> int:
@@ -151,28 +145,17 @@ def _begin(step: Step, node: int) -> float:
 
 
 def _layout(theme: str, look: Look, row: int, columns: int, rows: int) -> Spec:
-    colours = palette(theme)
     axis = {"visible": False, "fixedrange": True, "autorange": False}
     across = max(columns - 1 + look.aside, 1)
     height = rows - 1 + look.top + look.bottom
     return {
+        **canvas.layout(theme),
         "height": round(height * row),
         "xaxis": {**axis, "range": [-LEFT, across]},
         "yaxis": {**axis, "range": [rows - 1 + look.bottom, -look.top]},
         "margin": {"l": 0, "r": 0, "t": 0, "b": 0},
-        "autosize": True,
-        "showlegend": False,
-        "hovermode": "closest",
         "hoverdistance": 14,
-        "dragmode": False,
         "uirevision": "tree",
-        "paper_bgcolor": "rgba(0,0,0,0)",
-        "plot_bgcolor": "rgba(0,0,0,0)",
-        "font": {"family": FONT, "size": 12, "color": colours.ink},
-        "hoverlabel": {
-            "bgcolor": colours.hover, "bordercolor": colours.quiet, "align": "left", "namelength": 0,
-            "font": {"family": FONT, "size": 12, "color": colours.ink},
-        },
         "meta": {
             "row": row, "column": look.column, "widest": look.widest, "columns": round(across + LEFT, 2),
             "rows": round(height, 2), "dense": look is DENSE,

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import plotly.graph_objects as go
 
 from recap.trace import MEMORY, MEMORY_NAMES, Step, Trace
 
-from .text import escape, lines, quote
-from .theme import COLOURS, FONT, letter_on, mix, palette
+from . import canvas
+from .canvas import Spec
+from .text import escape, quote
+from .theme import COLOURS, letter_on, mix, palette
 
 PAPER = {2: ((0.764, 0.236), 93_482), 3: ((0.693, 0.199, 0.108), 71_925)}
 """Table 17 of the paper, Qwen2.5-VL pooled: mean weights by rank, most specific row first, and calls averaged over."""
@@ -21,13 +21,10 @@ LEAST_LETTER = 0.13
 NOTHING = "No memory was asked in this pass: nothing was looked up, so nothing was mixed."
 NOTHING_YET = "No rows were mixed so far: plain decoding never does, and memories need something to remember first."
 
-Spec = dict[str, Any]
-
 
 def figure(trace: Trace, index: int, theme: str = "light") -> go.Figure:
     """What `spec` describes. Raises ValueError for a theme that is neither light nor dark."""
-    plain = spec(trace, index, theme)
-    return go.Figure(plain["data"], {**plain["layout"], "template": "none"})
+    return canvas.figure(spec(trace, index, theme))
 
 
 def spec(trace: Trace, index: int, theme: str = "light") -> Spec:
@@ -41,10 +38,10 @@ def spec(trace: Trace, index: int, theme: str = "light") -> Spec:
     means = averages(trace, index)
     around = _layout(theme, max(len(asked), LEAST_BARS))
     if not asked and not means:
-        return {"data": [], "layout": {**around, "annotations": [_note(NOTHING_YET, 0.5, theme)]}}
+        return {"data": [], "layout": {**around, "annotations": [canvas.note(NOTHING_YET, theme, 12, 36)]}}
     notes = [_heading("This pass: weight of G, C, U, a bar per lookup", 1.0, theme)]
     if not asked:
-        notes.append(_note(NOTHING, 0.76, theme))
+        notes.append(canvas.note(NOTHING, theme, 12, 36, y=0.76))
     notes.append(_heading("So far: mean weights, most specific row first", 0.45, theme))
     data = [_bars(step, asked, at, theme) for at in range(3)] if asked else []
     rows = _rows(means)
@@ -149,25 +146,12 @@ def _heading(sentence: str, y: float, theme: str) -> Spec:
     }  # fmt: skip
 
 
-def _note(sentence: str, y: float, theme: str) -> Spec:
-    return {
-        "text": lines(sentence, 36), "x": 0.5, "y": y, "xref": "paper", "yref": "paper", "xanchor": "center",
-        "yanchor": "middle", "showarrow": False, "font": {"size": 12, "color": palette(theme).muted},
-    }  # fmt: skip
-
-
 def _layout(theme: str, bars: int) -> Spec:
-    colours = palette(theme)
     axis = {"fixedrange": True, "showgrid": False, "zeroline": False, "showticklabels": False, "ticks": ""}
     return {
-        "barmode": "stack", "bargap": 0.12, "showlegend": False, "hovermode": "closest", "dragmode": False,
-        "height": 190, "autosize": True, "margin": {"l": 4, "r": 4, "t": 18, "b": 2}, "uirevision": "weights",
-        "paper_bgcolor": "rgba(0,0,0,0)", "plot_bgcolor": "rgba(0,0,0,0)",
-        "font": {"family": FONT, "size": 11, "color": colours.ink},
-        "hoverlabel": {
-            "bgcolor": colours.hover, "bordercolor": colours.quiet, "align": "left", "namelength": 0,
-            "font": {"family": FONT, "size": 12, "color": colours.ink},
-        },
+        **canvas.layout(theme, 11),
+        "barmode": "stack", "bargap": 0.12, "height": 190, "margin": {"l": 4, "r": 4, "t": 18, "b": 2},
+        "uirevision": "weights",
         "xaxis": {**axis, "range": [-0.5, bars - 0.5], "domain": [0, 1], "anchor": "y"},
         "yaxis": {**axis, "range": [0, 1], "domain": [0.56, 1], "anchor": "x"},
         "xaxis2": {**axis, "range": [0, 1], "domain": [0.265, 1], "anchor": "y2"},

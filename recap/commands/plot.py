@@ -60,8 +60,7 @@ def index(trace: Trace, number: int | None) -> int:
     if not trace.steps:
         raise ValueError("this answer was over before the first pass: there is nothing to show")
     if number is None:
-        drafted = [at for at, step in enumerate(trace.steps) if len(step) > 1]
-        return drafted[-1] if drafted else len(trace.steps) - 1
+        return trace.last_drafted
     if not 1 <= number <= len(trace.steps):
         raise ValueError(f"--step must be from 1 to {len(trace.steps)}, got {number}")
     return number - 1
