@@ -115,7 +115,7 @@ def _layout(theme: str, seconds: float, tokens: float) -> Spec:
     title = {"font": {"size": 10.5, "color": colours.muted}, "standoff": 4}
     return {
         **canvas.layout(theme, 11),
-        "height": 150, "uirevision": "throughput", "margin": {"l": 44, "r": 4, "t": 18, "b": 34},
+        "height": 150, "uirevision": "throughput", "margin": {"l": 44, "r": 4, "t": 30, "b": 34},
         "xaxis": {**axis, "range": [0, seconds], "title": {**title, "text": "own time, s"}},
         "yaxis": {**axis, "range": [0, tokens], "title": {**title, "text": "tokens"}},
     }  # fmt: skip
