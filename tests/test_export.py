@@ -19,7 +19,8 @@ from recap.trace import Trace
 from recap.trace_json import MAX_BYTES, TraceError, read_trace
 from visual import export, tree, weights
 
-from . import browser, synthetic
+from . import synthetic
+from .browser import executable, watch
 
 FIGURES = {"tree", "weights", "throughput", "memory", "race"}
 
@@ -107,25 +108,24 @@ def test_what_does_not_exist_is_refused(trace: Trace) -> None:
         export.document("inspector", ended, 0, -1)
 
 
-def test_pages_draw_offline_and_quietly(trace: Trace, tmp_path) -> None:
-    with browser.chromium() as opened:
-        for panel in export.PANELS:
-            path = tmp_path / f"{panel}.html"
-            path.write_text(export.document(panel, trace, 2).html, encoding="utf-8")
-            page = opened.new_page()
-            log = browser.watch(page)
-            page.goto(path.as_uri())
-            assert page.title().startswith(Page(path.read_text(encoding="utf-8")).inside["title"][:20])
-            if panel in FIGURES:
-                assert page.locator("#figure .main-svg").count() >= 1
-            if panel == "tree":  # its nodes, the model's own choice and the ring
-                assert page.locator("#figure .scatterlayer path.point").count() == len(trace.steps[2]) + 2
-            assert log.console == [] and log.foreign == [path.as_uri()]
-            page.close()
+def test_pages_draw_offline_and_quietly(trace: Trace, tmp_path, browser) -> None:
+    for panel in export.PANELS:
+        path = tmp_path / f"{panel}.html"
+        path.write_text(export.document(panel, trace, 2).html, encoding="utf-8")
+        page = browser.new_page()
+        log = watch(page)
+        page.goto(path.as_uri())
+        assert page.title().startswith(Page(path.read_text(encoding="utf-8")).inside["title"][:20])
+        if panel in FIGURES:
+            assert page.locator("#figure .main-svg").count() >= 1
+        if panel == "tree":  # its nodes, the model's own choice and the ring
+            assert page.locator("#figure .scatterlayer path.point").count() == len(trace.steps[2]) + 2
+        assert log.console == [] and log.foreign == [path.as_uri()]
+        page.close()
 
 
 def test_a_png_has_the_size_and_the_colours_that_were_asked_for(trace: Trace, tmp_path, monkeypatch) -> None:
-    monkeypatch.setenv("CHROMIUM", browser.executable())
+    monkeypatch.setenv("CHROMIUM", executable())
     path = tmp_path / "tree.png"
     export.png(export.document("tree", trace, 2, theme="dark").html, path, 640, 400)
     with Image.open(path) as picture:
