@@ -5,8 +5,8 @@ from glob import glob
 
 from setuptools import Extension, setup
 
-# Both drafting backends must draft the same trees, and a token must have the same logits in every pass, so no compiler may
-# fuse or reorder floating-point operations.
+# Both drafting backends must draft the same trees, and a token must have the same logits in every pass, so no compiler
+# may fuse or reorder floating-point operations.
 FLAGS = ["/O2", "/fp:precise"] if os.name == "nt" else ["-O3", "-ffp-contract=off", "-Wall", "-Wextra"]
 MATH = [] if os.name == "nt" else ["m"]
 

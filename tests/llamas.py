@@ -9,8 +9,8 @@ import torch
 import transformers
 
 SMALL = dict(
-    hidden_size=64, intermediate_size=96, num_hidden_layers=3, num_attention_heads=4, num_key_value_heads=2, head_dim=32,
-    vocab_size=101, max_position_embeddings=2048, rope_parameters={"rope_type": "default", "rope_theta": 10_000.0},
+    hidden_size=64, intermediate_size=96, num_hidden_layers=3, num_attention_heads=4, num_key_value_heads=2,
+    head_dim=32, vocab_size=101, max_position_embeddings=2048, rope_parameters={"rope_type": "default", "rope_theta": 10_000.0},
     tie_word_embeddings=True, initializer_range=0.15, rms_norm_eps=1e-5,
 )  # fmt: skip
 

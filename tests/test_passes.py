@@ -51,12 +51,15 @@ KINDS = {
     },
 }
 every_kind = pytest.mark.parametrize(
-    "make", [pytest.param(make, id=name, marks=[] if name == "reference" else needs_kernels) for name, make in KINDS.items()]
+    "make",
+    [pytest.param(make, id=name, marks=[] if name == "reference" else needs_kernels) for name, make in KINDS.items()],
 )
 SHAPES = {
     "small": {},
     "one head": dict(num_attention_heads=1, num_key_value_heads=1, hidden_size=32, num_hidden_layers=1),
-    "wide heads": dict(num_attention_heads=6, num_key_value_heads=2, head_dim=64, hidden_size=192, intermediate_size=416),
+    "wide heads": dict(
+        num_attention_heads=6, num_key_value_heads=2, head_dim=64, hidden_size=192, intermediate_size=416
+    ),
     "large vocabulary": dict(vocab_size=1537, num_hidden_layers=1),
 }
 
@@ -106,7 +109,9 @@ def test_a_tree_is_its_paths(folder, make):
     assert cache.length == 9 + len(path) <= cache.capacity
     after = network.logits(run_chain(network, cache, np.array([5, 6])))
     text = np.concatenate([prompt, tokens[path], [5, 6]])
-    np.testing.assert_allclose(after, network.logits(run_chain(network, network.new_cache(), text))[-2:], rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(
+        after, network.logits(run_chain(network, network.new_cache(), text))[-2:], rtol=1e-4, atol=1e-4
+    )
 
 
 @every_kind
@@ -116,9 +121,10 @@ def test_what_cannot_be_is_refused(folder, make):
     one, at, seen = np.array([1]), np.array([0]), np.ones((1, 1), bool)
     later = np.array([[True, True], [False, True]])
     for tokens, depths, mask in (
-        (np.array([101]), at, seen), (np.array([-1]), at, seen), (one, np.array([2048]), seen), (one, np.array([-1]), seen),
+        (np.array([101]), at, seen), (np.array([-1]), at, seen), (np.array([2**40]), at, seen),
+        (one, np.array([2048]), seen), (one, np.array([-1]), seen),
         (one, at, np.zeros((1, 1), bool)), (one, at, np.ones((2, 2), bool)), (one, np.array([0, 1]), seen),
-        (np.array([1, 2]), np.array([0, 1]), later), (one[:0], at[:0], seen[:0, :0]), (np.array([2**40]), at, seen),
+        (np.array([1, 2]), np.array([0, 1]), later), (one[:0], at[:0], seen[:0, :0]),
     ):  # fmt: skip
         with pytest.raises(ValueError):
             network.run(cache, tokens, depths, mask)
@@ -297,7 +303,7 @@ def test_an_interrupted_prefill_leaves_the_cache_as_it_was(folder, monkeypatch):
 @pytest.mark.parametrize(
     ("changes", "word"),
     [(dict(hidden_size=80), "hidden_size"), (dict(head_dim=16), "head size"),
-     (dict(intermediate_size=100), "intermediate_size"), (dict(attention_bias=True), "attention_bias"),
+     (dict(intermediate_size=100), "mlp size"), (dict(attention_bias=True), "attention_bias"),
      (dict(hidden_act="gelu"), "hidden_act"), (dict(tie_word_embeddings=False), "tie_word_embeddings"),
      (dict(rope_parameters={"rope_type": "linear", "factor": 2.0, "rope_theta": 1e4}), "rotary")],
 )  # fmt: skip

@@ -16,7 +16,8 @@ FOLDER = store.cache_folder() / "smollm2-135m-instruct-1"
 pytestmark = [
     pytest.mark.skipif(not available(), reason="the C extension of the passes is not built"),
     pytest.mark.skipif(
-        store.fault(FOLDER) is not None, reason="the built-in model is not set up: python -m recap.targets.builtin.assets"
+        store.fault(FOLDER) is not None,
+        reason="the built-in model is not set up: python -m recap.targets.builtin.assets",
     ),
 ]
 PROMPTS = [

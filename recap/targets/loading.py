@@ -39,14 +39,15 @@ def load_target(
 
     - `device`: "cpu", "cuda", "cuda:1", ...; by default CUDA where there is one, except for "builtin", whose place is the
       CPU.
-    - `dtype`: "auto" takes the checkpoint's own, on a CPU bfloat16 in place of float16. "builtin" in the compiled passes is
-      float32, with its bfloat16 weights as they are; in torch, bfloat16 where the processor has AVX-512, else float32.
+    - `dtype`: "auto" takes the checkpoint's own, on a CPU bfloat16 in place of float16. "builtin" is float32 in the
+      compiled passes, with its bfloat16 weights as they are; in torch, bfloat16 where the processor has AVX-512, else
+      float32.
     - `exact`: in half precision, bit-identical passes of every size. "auto" asks for them on a CPU and reports in
       `target.exact` what the check found; True insists.
     - `threads`: CPU threads of torch and of the compiled passes.
     - `progress`: told in words and as a fraction (None: unknown) what is fetched for "builtin" the first time.
-    - `passes`: what evaluates "builtin" on a CPU: "compiled" (kernels in C), "torch", or "auto", the first where it is built
-      unless $RECAP_PASSES says otherwise. Other models run in torch.
+    - `passes`: what evaluates "builtin" on a CPU: "compiled" (kernels in C), "torch", or "auto", the first where it is
+      built unless $RECAP_PASSES says otherwise. Other models run in torch.
 
     Raises ValueError with a sentence for a model that does not exist, has no plain cache, or cannot be run as asked.
     """

@@ -20,7 +20,6 @@ from .front_end import FrontEnd
 from .language_model import load_language_model, open_language_model
 from .store import Progress
 
-
 COMPILED_DTYPES = ("auto", "float32", "bfloat16")
 """Of the compiled passes. Their arithmetic is float32 in each, so "auto" calls it by its name."""
 
@@ -47,13 +46,14 @@ class BuiltinTarget(Target):
     ) -> BuiltinTarget:  # fmt: skip
         """From the user's cache folder, filled first if it is empty.
 
-        `passes`: "compiled" (C kernels; on a CPU, in float32 and bfloat16), "torch", or "auto": the first where it can be,
-        unless $RECAP_PASSES says otherwise. Raises ValueError for "compiled" where it cannot be.
+        `passes`: "compiled" (C kernels; on a CPU, in float32 and bfloat16), "torch", or "auto": the first where it can
+        be, unless $RECAP_PASSES says otherwise. Raises ValueError for "compiled" where it cannot be.
         """
         chosen = cpu.choose(passes)
         possible = torch.device(device).type == "cpu" and dtype in COMPILED_DTYPES
         if passes == "compiled" and not possible:
-            raise ValueError(f"the compiled passes run on a CPU in {' or '.join(COMPILED_DTYPES[1:])}, not {device}, {dtype}")
+            known = " or ".join(COMPILED_DTYPES[1:])
+            raise ValueError(f"the compiled passes run on a CPU in {known}, not on {device} in {dtype}")
         if chosen == "compiled" and possible:
             checkpoint, tokenizer = open_language_model(progress)
             wanted = torch.float32 if dtype == "auto" else getattr(torch, dtype)
@@ -86,8 +86,8 @@ class BuiltinTarget(Target):
 
 
 def _natural_dtype(device: str) -> torch.dtype:
-    """For torch: bfloat16 where the processor has instructions for it: measured with AVX2 alone, a pass of 64 nodes took six times
-    as long in bfloat16 as in float32."""
+    """For torch: bfloat16 where the processor has instructions for it. With AVX2 alone, a pass of 64 nodes took six
+    times as long in bfloat16 as in float32."""
     if torch.device(device).type != "cpu" or torch.backends.cpu.get_cpu_capability() == "AVX512":
         return torch.bfloat16
     return torch.float32

@@ -49,7 +49,7 @@ def load_language_model(
 
 
 def open_language_model(progress: Progress | None = None) -> tuple[Checkpoint, Any]:
-    """(checkpoint, tokenizer) for the compiled passes, which need no model of transformers. As `load_language_model`."""
+    """(checkpoint, tokenizer) for the compiled passes. Files and errors are those of `load_language_model`."""
     folder = ensure(progress, verify=True).language_model
     checkpoint = Checkpoint(folder)
     checkpoint.generation_config.eos_token_id = list(END_TOKENS)

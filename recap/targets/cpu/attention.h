@@ -1,7 +1,7 @@
 /* Attention of a few nodes over everything kept and their own ancestors. Included after layers.h.
  *
- * A node's scores are lined up by position, kept entries first and then its ancestors: exactly the line that plain decoding
- * would see at that place of the text. Largest, sum and weighted values run along the line in its order. */
+ * A node's scores are lined up by position, kept entries first and then its ancestors: exactly the line that plain
+ * decoding would see at that place of the text. Largest, sum and weighted values run along the line in its order. */
 
 /* exp(score - largest) in place, and the sum. The line is filled up with zeros to whole vectors. */
 KERNEL float NAME(soften)(float *line, int length)
@@ -59,7 +59,7 @@ KERNEL void NAME(attend_piece)(void *job, int piece, int thread)
                t->from + ((size_t)(first + i) * (s->heads + 2 * s->kv_heads) + head * group) * size,
                (size_t)group * size * sizeof(float));
     Operand keys_operand = {(const char *)keys, (size_t)size * W * sizeof(float), W * sizeof(float), 1, size};
-    NAME(multiply)(&keys_operand, 0, panels, queries, size, rows, scores, line, 0);
+    NAME(multiply)(&keys_operand, 0, panels, 0, queries, size, rows, scores, line, 0);
 
     float totals[NODES * MAX_GROUP];
     for (int r = 0; r < rows; r++) {
@@ -70,7 +70,7 @@ KERNEL void NAME(attend_piece)(void *job, int piece, int thread)
         totals[r] = NAME(soften)(row, past + count);
     }
     Operand values_operand = {(const char *)values, W * sizeof(float), (size_t)size * sizeof(float), 1, past};
-    NAME(multiply)(&values_operand, 0, size / W, scores, line, rows, sums, size, 0);
+    NAME(multiply)(&values_operand, 0, size / W, 0, scores, line, rows, sums, size, 0);
     for (int r = 0; r < rows; r++) {
         int node = first + r / group;
         const int32_t *begin = scratch->first + node;

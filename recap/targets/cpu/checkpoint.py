@@ -38,7 +38,7 @@ class Sizes:
 
 
 class Checkpoint:
-    """A folder written by save_pretrained. It stands where a loaded model would: it has its configurations, not its code.
+    """A folder written by save_pretrained. It stands where a loaded model would, with the configurations alone.
 
     Raises ValueError with the reason for a model that the passes do not compute.
     """
@@ -61,7 +61,7 @@ class Checkpoint:
         )  # fmt: skip
 
     def turns(self) -> tuple[np.ndarray, np.ndarray]:
-        """Cosines and sines of the rotary positions, (positions, head size / 2) float32 each, as transformers has them."""
+        """Cosines and sines of the rotary positions, (positions, head size / 2) float32 each, as in transformers."""
         size, theta = _head_size(self.config), self.config.rope_parameters["rope_theta"]
         frequencies = 1.0 / theta ** (torch.arange(0, size, 2, dtype=torch.float32) / size)
         angles = torch.arange(self.config.max_position_embeddings, dtype=torch.float32)[:, None] * frequencies
@@ -100,11 +100,11 @@ def _refuse_others(config: Any) -> None:
     }  # fmt: skip
     for name, value in wanted.items():
         if getattr(config, name, value) != value:
-            raise ValueError(f"the compiled passes know models whose {name} is {value!r}, not {getattr(config, name)!r}")
+            found = getattr(config, name)
+            raise ValueError(f"the compiled passes know models whose {name} is {value!r}, not {found!r}")
     if (kind := config.rope_parameters.get("rope_type", "default")) != "default":
         raise ValueError(f"the compiled passes know plain rotary positions, not {kind!r}")
-    for name, size in (
-        ("hidden_size", config.hidden_size), ("head size", _head_size(config)), ("intermediate_size", config.intermediate_size),
-    ):  # fmt: skip
+    sizes = {"hidden_size": config.hidden_size, "head size": _head_size(config), "mlp size": config.intermediate_size}
+    for name, size in sizes.items():
         if size % UNIT:
             raise ValueError(f"the compiled passes know models whose {name} is a multiple of {UNIT}, not {size}")

@@ -39,9 +39,9 @@ class Cache:
 class Network:
     """A checkpoint's language model in the C kernels: weights packed once, every pass of any size bit for bit the same.
 
-    `wide`: keep weights as float32 (4 bytes) where bfloat16 (2 bytes) would do; None widens only what bfloat16 cannot hold.
-    `instructions`: "avx512", "avx2" or "portable", by default the best that the processor has. `threads` run a pass
-    together. A Network does one thing at a time and raises RuntimeError in a second thread.
+    `wide`: keep weights as float32 (4 bytes) where bfloat16 (2 bytes) would do; None widens only what bfloat16 cannot
+    hold. `instructions`: "avx512", "avx2" or "portable", by default the best that the processor has. `threads` run a
+    pass together. A Network does one thing at a time and raises RuntimeError in a second thread.
     """
 
     backend = "c"
@@ -82,9 +82,9 @@ class Network:
     ) -> np.ndarray:
         """Last hidden states (n, hidden) of n nodes behind the cache, where they stay until `cache.keep`.
 
-        tokens, depths (n,) int64; mask (n, n) bool, ancestors or self, every node after its ancestors and these by rising
-        depth. Position of a node = cache length + offset + depth. Raises ValueError for ids, positions or shapes out of
-        range.
+        tokens, depths (n,) int64; mask (n, n) bool, ancestors or self, every node after its ancestors and these by
+        rising depth. Position of a node = cache length + offset + depth. Raises ValueError for ids, positions or shapes
+        out of range.
         """
         hidden = np.empty((len(tokens), self.sizes.hidden), np.float32)
         self._model.run(cache.entries, _integers(tokens), _integers(depths), np.ascontiguousarray(mask), offset, hidden)

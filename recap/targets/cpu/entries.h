@@ -1,5 +1,5 @@
-/* Keys and values of what was read, float32. Keys lie in panels like weights, so that scores are one more matrix product;
- * values lie entry by entry. */
+/* Keys and values of what was read, float32. Keys lie in panels like weights, so that scores are one more matrix
+ * product; values lie entry by entry. */
 #ifndef RECAP_ENTRIES_H
 #define RECAP_ENTRIES_H
 

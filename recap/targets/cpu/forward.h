@@ -18,10 +18,9 @@ KERNEL void NAME(by_panels)(Stage *stage, Work work, int count)
     pool_run(&m->pool, work, stage, (count + stage->piece - 1) / stage->piece);
 }
 
-/* scale: any pointer to overwrite `to`, NULL to add to it. */
 KERNEL void NAME(project)(Pass *pass, const Matrix *matrix, const float *from, float *to, int add)
 {
-    Stage stage = {.pass = pass, .matrix = matrix, .from = from, .to = to, .scale = add ? NULL : from};
+    Stage stage = {.pass = pass, .matrix = matrix, .from = from, .to = to, .add = add};
     NAME(by_panels)(&stage, NAME(project_piece), matrix->panels);
 }
 
@@ -79,7 +78,9 @@ KERNEL void NAME(head_piece)(void *job, int piece, int thread)
     for (; count > 0; first += 4, count -= 4)
         for (int from = 0; from < r->n; from += GROUP) {
             int rows = r->n - from < GROUP ? r->n - from : GROUP, panels = count < 4 ? count : 4;
-            NAME(multiply)(&operand, first, panels, r->hidden + (size_t)from * hidden, hidden, rows, panel, 4 * W, 0);
+            int after = from + rows < r->n ? 0 : count - panels;
+            NAME(multiply)(&operand, first, panels, after, r->hidden + (size_t)from * hidden, hidden, rows, panel,
+                           4 * W, 0);
             for (int i = 0; i < rows; i++)
                 for (int p = 0; p < panels; p++) {
                     int32_t id = (first + p) * W;
@@ -100,7 +101,7 @@ KERNEL void NAME(read)(Reading *r)
 {
     Model *m = r->model;
     size_t each = (size_t)r->n * r->k;
-    NAME(Head) head = {r, 8};
+    NAME(Head) head = {r, panels_per_piece(m->head.panels, m->threads)};
     if (!r->logits)
         for (size_t i = 0; i < m->threads * each; i++) m->scratch.best[i] = (Candidate){INT32_MAX, -INFINITY};
     pool_run(&m->pool, NAME(head_piece), &head, (m->head.panels + head.piece - 1) / head.piece);

@@ -8,7 +8,7 @@ typedef struct {
     const Matrix *matrix;
     const float *from, *scale;
     float *to;
-    int layer, piece; /* piece: panels, or pairs of panels, taken at once */
+    int layer, piece, add; /* piece: panels, or pairs of panels, taken at once; add: onto what is in `to` */
 } NAME(Stage);
 
 #define Stage NAME(Stage)
@@ -44,7 +44,7 @@ KERNEL void NAME(embed_piece)(void *job, int piece, int thread)
     unpack_row(&t->pass->model->head, s, t->pass->tokens[piece], t->to + (size_t)piece * s->hidden);
 }
 
-/* Turn queries and keys by their position, queries also by the scale of attention; put keys and values into the cache. */
+/* Turn queries and keys by their position, scale queries for attention, put keys and values into the cache. */
 KERNEL void NAME(place_piece)(void *job, int piece, int thread)
 {
     const Stage *t = job;
@@ -85,8 +85,8 @@ KERNEL void NAME(project_piece)(void *job, int piece, int thread)
     Operand operand = NAME(operand)(m, &t->pass->model->sizes);
     int first = piece * t->piece, count = m->panels - first < t->piece ? m->panels - first : t->piece;
     (void)thread;
-    NAME(multiply)(&operand, first, count, t->from, m->inputs, t->pass->n, t->to + first * W, m->outputs,
-                   t->scale == NULL);
+    NAME(multiply)(&operand, first, count, 0, t->from, m->inputs, t->pass->n, t->to + first * W, m->outputs,
+                   t->add);
 }
 
 /* silu(gate) * up, for pairs of panels. */
@@ -96,12 +96,15 @@ KERNEL void NAME(gate_piece)(void *job, int piece, int thread)
     const Matrix *m = t->matrix;
     Operand operand = NAME(operand)(m, &t->pass->model->sizes);
     int mlp = m->outputs / 2, first = piece * t->piece, end = first + t->piece;
+    if (end > m->panels / 2) end = m->panels / 2;
     float both[GROUP * 2 * W];
     (void)thread;
-    for (int pair = first; pair < end && pair < m->panels / 2; pair++)
+    for (int pair = first; pair < end; pair++)
         for (int from = 0; from < t->pass->n; from += GROUP) {
             int rows = t->pass->n - from < GROUP ? t->pass->n - from : GROUP;
-            NAME(multiply)(&operand, 2 * pair, 2, t->from + (size_t)from * m->inputs, m->inputs, rows, both, 2 * W, 0);
+            int after = from + rows < t->pass->n ? 0 : 2 * (end - pair - 1);
+            NAME(multiply)(&operand, 2 * pair, 2, after, t->from + (size_t)from * m->inputs, m->inputs, rows, both,
+                           2 * W, 0);
             for (int r = 0; r < rows; r++)
                 for (int v = 0; v < W; v += LANES) {
                     Vector gate = NAME(load)(both + r * 2 * W + v), up = NAME(load)(both + r * 2 * W + W + v);

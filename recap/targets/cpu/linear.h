@@ -6,12 +6,21 @@
 
 #define W (2 * LANES)
 
-/* `rows` rows times `panels` panels, both constants where this is inlined. `ahead`: what will be read next, fetched along
- * the way (`ahead_step` bytes per input), or NULL. */
-INLINE void NAME(tile)(const int rows, const int panels, const int wide, const float *x, size_t x_stride, const char *w,
-                       size_t panel_bytes, size_t step, int depth, float *out, size_t out_stride, int add,
-                       const char *ahead, size_t ahead_step)
+typedef struct {
+    const char *panels;
+    size_t panel_bytes, step; /* bytes from panel to panel, from input to input */
+    int wide, depth;
+} NAME(Operand);
+
+#define Operand NAME(Operand)
+
+/* `rows` rows times `panels` panels from w on, both constants where this is inlined. What lies `ahead` bytes further will
+ * be read next and is fetched along the way. */
+INLINE void NAME(tile)(const int rows, const int panels, const int wide, const Operand *m, const char *w,
+                       const float *x, size_t x_stride, float *out, size_t out_stride, int add, size_t ahead)
 {
+    const size_t panel_bytes = m->panel_bytes, step = m->step;
+    const int depth = m->depth;
     Vector sums[MAX_ROWS][2 * MAX_PANELS];
     for (int r = 0; r < rows; r++)
         for (int v = 0; v < 2 * panels; v++) sums[r][v] = (Vector){0};
@@ -19,6 +28,7 @@ INLINE void NAME(tile)(const int rows, const int panels, const int wide, const f
         for (int p = 0; p < panels; p++) {
             const char *at = w + p * panel_bytes + k * step;
             Vector low, high;
+            __builtin_prefetch(at + ahead, 0, 2);
             if (wide) {
                 low = NAME(load)((const float *)at);
                 high = NAME(load)((const float *)at + LANES);
@@ -33,7 +43,6 @@ INLINE void NAME(tile)(const int rows, const int panels, const int wide, const f
                 sums[r][2 * p + 1] = FUSED(number, high, sums[r][2 * p + 1]);
             }
         }
-        if (ahead) __builtin_prefetch(ahead + k * ahead_step, 0, 2);
     }
     for (int r = 0; r < rows; r++)
         for (int v = 0; v < 2 * panels; v++) {
@@ -42,54 +51,44 @@ INLINE void NAME(tile)(const int rows, const int panels, const int wide, const f
         }
 }
 
-typedef struct {
-    const char *panels;
-    size_t panel_bytes, step; /* bytes from panel to panel, from input to input */
-    int wide, depth;
-} NAME(Operand);
-
-#define Operand NAME(Operand)
-
 #define TILE(R, P)                                                                                                   \
-    KERNEL void NAME(tile_##R##_##P)(const Operand *m, int panel, const float *x, size_t x_stride, float *out,        \
-                                     size_t out_stride, int add, const char *ahead)                                  \
+    KERNEL void NAME(tile_##R##_##P)(const Operand *m, const char *w, const float *x, size_t x_stride, float *out,    \
+                                     size_t out_stride, int add, size_t ahead)                                       \
     {                                                                                                                \
-        const char *w = m->panels + panel * m->panel_bytes;                                                          \
         if (m->wide)                                                                                                 \
-            NAME(tile)(R, P, 1, x, x_stride, w, m->panel_bytes, m->step, m->depth, out, out_stride, add, ahead,       \
-                       m->step);                                                                                     \
-        else if (ahead)                                                                                              \
-            NAME(tile)(R, P, 0, x, x_stride, w, m->panel_bytes, m->step, m->depth, out, out_stride, add, ahead,       \
-                       m->step);                                                                                     \
+            NAME(tile)(R, P, 1, m, w, x, x_stride, out, out_stride, add, ahead);                                      \
         else                                                                                                         \
-            NAME(tile)(R, P, 0, x, x_stride, w, m->panel_bytes, m->step, m->depth, out, out_stride, add, NULL, 0);    \
+            NAME(tile)(R, P, 0, m, w, x, x_stride, out, out_stride, add, ahead);                                      \
     }
 
 TILES
 
-typedef void (*NAME(Tile))(const Operand *, int, const float *, size_t, float *, size_t, int, const char *);
+typedef void (*NAME(Tile))(const Operand *, const char *, const float *, size_t, float *, size_t, int, size_t);
 
 static const NAME(Tile) NAME(tiles)[MAX_ROWS] = {TILE_TABLE};
 static const NAME(Tile) NAME(broad_tiles)[MAX_ROWS] = {BROAD_TABLE};
 static const int NAME(broad)[MAX_ROWS] = {BROAD_PANELS};
 
-/* `n` rows times `count` panels from `first` on. out points at the first panel's columns; add: onto what is there. */
-KERNEL void NAME(multiply)(const Operand *m, int first, int count, const float *x, size_t x_stride, int n, float *out,
-                           size_t out_stride, int add)
+/* `n` rows times `count` panels from `first` on; `after` more will be wanted behind them. out points at the columns of
+ * the first panel; add: onto what is there. */
+KERNEL void NAME(multiply)(const Operand *m, int first, int count, int after, const float *x, size_t x_stride, int n,
+                           float *out, size_t out_stride, int add)
 {
     int blocks = (n + MAX_ROWS - 1) / MAX_ROWS, done = 0;
+    const char *w = m->panels + first * m->panel_bytes;
     if (blocks == 1) { /* few rows: several panels at once keep more sums under way */
         int together = NAME(broad)[n - 1];
-        for (; done + together <= count; done += together)
-            NAME(broad_tiles)[n - 1](m, first + done, x, x_stride, out + done * W, out_stride, add, NULL);
+        size_t bytes = together * m->panel_bytes;
+        for (; done + together <= count; done += together, w += bytes)
+            NAME(broad_tiles)[n - 1](m, w, x, x_stride, out + done * W, out_stride, add,
+                                     done + 2 * together <= count + after ? bytes : 0);
     }
-    for (; done < count; done++)
+    for (; done < count; done++, w += m->panel_bytes)
         for (int b = 0; b < blocks; b++) {
             int from = (int)((int64_t)n * b / blocks), to = (int)((int64_t)n * (b + 1) / blocks);
-            const char *ahead =
-                b == blocks - 1 && done + 1 < count ? m->panels + (first + done + 1) * m->panel_bytes : NULL;
-            NAME(tiles)[to - from - 1](m, first + done, x + from * x_stride, x_stride,
-                                       out + from * out_stride + done * W, out_stride, add, ahead);
+            int last = b == blocks - 1 && done + 1 < count + after;
+            NAME(tiles)[to - from - 1](m, w, x + from * x_stride, x_stride, out + from * out_stride + done * W,
+                                       out_stride, add, last ? m->panel_bytes : 0);
         }
 }
 

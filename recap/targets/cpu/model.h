@@ -1,8 +1,8 @@
 /* A llama-shaped language model as this runtime keeps it: sizes, packed weights, scratch memory. No Python in here.
  *
- * A weight matrix (outputs, inputs) is packed into panels of `width` outputs: for each input, the weights of all outputs of
- * the panel lie side by side, so that one vector of them is multiplied with one number of the row. Every output is then a
- * single chain of multiply-adds over the inputs in their order, whatever else is computed beside it. */
+ * A weight matrix (outputs, inputs) is packed into panels of `width` outputs. For each input, the weights of all outputs
+ * of a panel lie side by side, so that one vector of them is multiplied with one number of the row. Every output is
+ * then a single chain of multiply-adds over the inputs in their order, whatever else is computed beside it. */
 #ifndef RECAP_MODEL_H
 #define RECAP_MODEL_H
 
@@ -60,7 +60,9 @@ struct Instructions;
 typedef struct {
     Sizes sizes;
     const struct Instructions *instructions;
-    Matrix head; /* also the embedding */
+    Matrix head;  /* also the embedding */
+    char *arena;  /* all weights: one piece of memory, read from end to end in every pass */
+    size_t taken; /* bytes of it */
     float *norm, *cosines, *sines; /* (hidden,), (positions, head_size / 2) twice */
     Layer *layer;
     Scratch scratch;
@@ -70,7 +72,7 @@ typedef struct {
 
 static size_t round_up(size_t value, size_t unit) { return (value + unit - 1) / unit * unit; }
 
-/* Zeroed, on large pages where the system has them: weights are read from end to end in every pass. */
+/* Zeroed, on large pages where the system has them. */
 static void *model_memory(size_t bytes)
 {
     size_t unit = bytes >= (size_t)1 << 22 ? (size_t)1 << 21 : 64;
@@ -86,37 +88,51 @@ static void *model_memory(size_t bytes)
 
 static float *model_floats(size_t count) { return model_memory((count + SLACK) * sizeof(float)); }
 
-static int matrix_make(Matrix *m, const Sizes *s, int outputs, int inputs)
+/* A matrix takes its part of the arena; without an arena it only says how much it will take. */
+static void matrix_make(Model *m, Matrix *matrix, int outputs, int inputs)
 {
-    m->outputs = outputs;
-    m->inputs = inputs;
-    m->panels = (outputs + s->width - 1) / s->width;
-    m->panel_bytes = (size_t)inputs * s->width * (s->wide ? 4 : 2);
-    m->data = model_memory(m->panels * m->panel_bytes + SLACK * sizeof(float));
-    return m->data ? 0 : OUT_OF_MEMORY;
+    const Sizes *s = &m->sizes;
+    matrix->outputs = outputs;
+    matrix->inputs = inputs;
+    matrix->panels = (outputs + s->width - 1) / s->width;
+    matrix->panel_bytes = (size_t)inputs * s->width * (s->wide ? 4 : 2);
+    matrix->data = m->arena ? m->arena + m->taken : NULL;
+    m->taken += round_up(matrix->panels * matrix->panel_bytes, 64);
+}
+
+static void model_lay_out(Model *m)
+{
+    const Sizes *s = &m->sizes;
+    m->taken = 0;
+    for (int i = 0; i < s->layers; i++) {
+        Layer *l = m->layer + i;
+        matrix_make(m, &l->qkv, (s->heads + 2 * s->kv_heads) * s->head_size, s->hidden);
+        matrix_make(m, &l->out, s->hidden, s->heads * s->head_size);
+        matrix_make(m, &l->up, 2 * s->mlp, s->hidden);
+        matrix_make(m, &l->down, s->hidden, s->mlp);
+    }
+    matrix_make(m, &m->head, s->vocabulary, s->hidden);
 }
 
 static int model_make(Model *m, const Sizes *sizes)
 {
     const Sizes *s = &m->sizes;
-    int failed = 0;
     m->sizes = *sizes;
     m->norm = model_floats(s->hidden);
     m->cosines = model_floats((size_t)s->positions * s->head_size / 2);
     m->sines = model_floats((size_t)s->positions * s->head_size / 2);
     m->layer = calloc(s->layers, sizeof *m->layer);
     if (!m->norm || !m->cosines || !m->sines || !m->layer) return OUT_OF_MEMORY;
-    for (int i = 0; i < s->layers && !failed; i++) {
-        Layer *l = m->layer + i;
-        l->before = model_floats(s->hidden);
-        l->after = model_floats(s->hidden);
-        if (!l->before || !l->after) return OUT_OF_MEMORY;
-        failed = matrix_make(&l->qkv, s, (s->heads + 2 * s->kv_heads) * s->head_size, s->hidden);
-        if (!failed) failed = matrix_make(&l->out, s, s->hidden, s->heads * s->head_size);
-        if (!failed) failed = matrix_make(&l->up, s, 2 * s->mlp, s->hidden);
-        if (!failed) failed = matrix_make(&l->down, s, s->hidden, s->mlp);
+    for (int i = 0; i < s->layers; i++) {
+        m->layer[i].before = model_floats(s->hidden);
+        m->layer[i].after = model_floats(s->hidden);
+        if (!m->layer[i].before || !m->layer[i].after) return OUT_OF_MEMORY;
     }
-    return failed ? failed : matrix_make(&m->head, s, s->vocabulary, s->hidden);
+    model_lay_out(m);
+    m->arena = model_memory(m->taken + SLACK * sizeof(float));
+    if (!m->arena) return OUT_OF_MEMORY;
+    model_lay_out(m);
+    return 0;
 }
 
 static void scratch_free_rows(Scratch *s)
@@ -130,17 +146,15 @@ static void scratch_free_rows(Scratch *s)
 
 static void model_free(Model *m)
 {
-    if (m->layer)
-        for (int i = 0; i < m->sizes.layers; i++) {
-            Layer *l = m->layer + i;
-            void *all[] = {l->before, l->after, l->qkv.data, l->out.data, l->up.data, l->down.data};
-            for (size_t j = 0; j < sizeof all / sizeof *all; j++) free(all[j]);
-        }
+    for (int i = 0; m->layer && i < m->sizes.layers; i++) {
+        free(m->layer[i].before);
+        free(m->layer[i].after);
+    }
     free(m->layer);
     free(m->norm);
     free(m->cosines);
     free(m->sines);
-    free(m->head.data);
+    free(m->arena);
     scratch_free_rows(&m->scratch);
     free(m->scratch.attention);
     free(m->scratch.best);

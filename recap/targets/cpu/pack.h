@@ -20,8 +20,8 @@ static float widened(uint16_t half)
     return value;
 }
 
-/* Two outputs share a word of bfloat16 panels: the first vector's in the low half, the second's in the high half, so that
- * a shift and a mask make two vectors of float32 out of one read. */
+/* Two outputs share a word of bfloat16 panels: the first vector's in the low half, the second's in the high half, so
+ * that a shift and a mask make two vectors of float32 out of one read. */
 static size_t bfloat16_place(int lane, int width)
 {
     int half = width / 2;

@@ -46,8 +46,8 @@ static inline void candidate_insert(Candidate *best, int k, Candidate c)
 /* Pieces of a job over `count` panels: small enough to share out evenly, large enough to be worth taking. */
 static inline int panels_per_piece(int count, int threads)
 {
-    int piece = count / (threads * 6);
-    return piece < 1 ? 1 : piece > 8 ? 8 : piece;
+    int piece = count / (threads * 3);
+    return piece < 1 ? 1 : piece > 16 ? 16 : piece;
 }
 
 #endif

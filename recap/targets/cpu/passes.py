@@ -1,4 +1,4 @@
-"""The kernels behind the questions that a target asks: what `recap.targets.runtime.Runtime` is to a transformers model."""
+"""The kernels behind the questions that a target asks, as `recap.targets.runtime.Runtime` asks a transformers model."""
 
 from __future__ import annotations
 
@@ -137,14 +137,17 @@ class Passes:
     ) -> np.ndarray:
         if len(tokens) and np.max(tokens) >= self.vocabulary:
             raise ValueError(
-                f"the draft holds token {np.max(tokens)}, but this model knows {self.vocabulary}: the drafter remembers "
-                "another model's tokens; use a fresh one, or reset() it"
+                f"the draft holds token {np.max(tokens)}, but this model knows {self.vocabulary}: the drafter "
+                "remembers another model's tokens; use a fresh one, or reset() it"
             )
         with self.lock:
             return self.network.run(cache, tokens, depths, mask, rope_delta)
 
     def check_exact(self, sizes: Sequence[int] = (2, 7, 24)) -> bool:
-        """Whether passes of these sizes give bit for bit the logits of one-token passes (a fraction of a second)."""
+        """Whether passes of these sizes give bit for bit the logits of one-token passes: a fraction of a second.
+
+        Raises ValueError for weights that give logits which are not finite.
+        """
         generator = np.random.default_rng(0)
         prefix, chain = (generator.integers(0, self.vocabulary, size) for size in (24, max(sizes)))
         cache = self.new_cache()

@@ -1,8 +1,8 @@
 /* A few threads that share the pieces of one job at a time.
  *
  * A job is cut into pieces; whoever is free takes the next one, so a thread that the system holds up costs no more than
- * its own piece. The caller works too and could do everything alone: nothing hangs when the others are late or gone (after
- * a fork, for instance). */
+ * its own piece. The caller works too and could do everything alone: nothing hangs when the others are late or gone
+ * (after a fork, for instance). */
 #ifndef RECAP_POOL_H
 #define RECAP_POOL_H
 
@@ -14,7 +14,7 @@
 #include <stdlib.h>
 
 #define MAX_THREADS 64
-#define SPINS 2000 /* some tens of microseconds: longer than any pause inside a pass, shorter than a person's patience */
+#define SPINS 2000 /* some tens of microseconds: longer than the pauses inside a pass */
 
 typedef void (*Work)(void *job, int piece, int thread);
 

@@ -11,10 +11,10 @@ from .compiled import Network
 
 
 class LazyPredictions:
-    """Predictions of n positions, kept as their hidden states; the interface of `recap.targets.predictions.Predictions`.
+    """Predictions of n positions, kept as hidden states; the interface of `recap.targets.predictions.Predictions`.
 
-    Which part is asked for does not change a number: the K largest logits of all rows are chosen while the head runs, so
-    that (n, vocabulary) numbers need not be stored.
+    Which part is asked for does not change a number. The K largest logits of all rows are chosen while the head runs,
+    so that (n, vocabulary) numbers need not be stored.
     """
 
     def __init__(self, network: Network, hidden: np.ndarray, lock: threading.RLock) -> None:
@@ -30,7 +30,7 @@ class LazyPredictions:
             return torch.from_numpy(self._network.logits(self._hidden))
 
     def choices(self) -> np.ndarray:
-        """Greedy choice per position, (n,) int64; among equal logits the lowest id. Raises FloatingPointError on NaN."""
+        """Greedy choice per position, (n,) int64; ties by lowest id. Raises FloatingPointError on NaN."""
         return self.top(1)[0][:, 0]
 
     def top(self, k: int) -> tuple[np.ndarray, np.ndarray]:

@@ -1,4 +1,4 @@
-"""What the kernels compute, in numpy: close to them, not equal in the last bits. Tests hold the two against each other."""
+"""What the kernels compute, in numpy: close to them, not equal in the last bits. One test class holds for both."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Network:
     ) -> np.ndarray:
         n, past, s = len(tokens), cache.length, self.sizes
         positions = depths + past + offset
-        if n == 0 or mask.shape != (n, n) or len(depths) != n or not (np.diag(mask).all() and not np.triu(mask, 1).any()):
+        if n == 0 or mask.shape != (n, n) or len(depths) != n or not np.diag(mask).all() or np.triu(mask, 1).any():
             raise ValueError("a pass takes one depth per token and a mask of ancestors")
         for name, values, end in (("tokens", tokens, s.vocabulary), ("depths", positions, s.positions)):
             if values.min() < 0 or values.max() >= end:

@@ -1,7 +1,7 @@
 /* One set of vector instructions, chosen by LANES, TARGET, SUFFIX and FUSED before this file is included.
  *
- * Everything below the model's loops is written with the compilers' own vectors; only the fused multiply-add is named by
- * its instruction, because whether a product is rounded before it is added must never be the compiler's choice. */
+ * Everything is written with the compilers' own vectors. Only the fused multiply-add is named by its instruction: whether
+ * a product is rounded before it is added must never be the compiler's choice. */
 
 typedef float NAME(Vector) __attribute__((vector_size(LANES * 4)));
 typedef int32_t NAME(Integers) __attribute__((vector_size(LANES * 4)));
