@@ -6,7 +6,7 @@ PYTHON ?= python3
 TORCH ?= torch==2.13.0
 
 BIN := .venv/bin
-CORE := $(wildcard recap/drafter/*.c recap/drafter/*.h)
+CORE := $(wildcard recap/drafter/*.[ch] recap/targets/cpu/*.[ch])
 
 .PHONY: demo test setup assets bench clean
 
@@ -38,4 +38,4 @@ bench: setup
 	touch $@
 
 clean:
-	rm -rf .venv build *.egg-info recap/drafter/*.so
+	rm -rf .venv build *.egg-info recap/drafter/*.so recap/targets/cpu/*.so

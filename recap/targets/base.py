@@ -34,8 +34,11 @@ class Target:
     note = ""
     """A sentence that must stand beside the model's name wherever people see it."""
 
-    def __init__(self, model: torch.nn.Module, processor: Any, name: str = "", exact: bool | str = "auto") -> None:
-        self.runtime = Runtime(model, exact)
+    def __init__(
+        self, model: torch.nn.Module, processor: Any, name: str = "", exact: bool | str = "auto",
+        runtime: Any = None,
+    ) -> None:  # fmt: skip
+        self.runtime = runtime or Runtime(model, exact)
         self.model = model
         self.processor = processor
         self.tokenizer = getattr(processor, "tokenizer", processor)
@@ -65,8 +68,11 @@ class Target:
         return PromptTokenizer(self.tokenizer, render, holds_parts=True)
 
     def describe(self) -> dict[str, Any]:
-        """Name, device, dtype, exact and note, for people to read."""
-        return {"name": self.name, "device": self.device, "dtype": self.dtype, "exact": self.exact, "note": self.note}
+        """Name, device, dtype, exact, what runs the passes, and note, for people to read."""
+        return {
+            "name": self.name, "device": self.device, "dtype": self.dtype, "exact": self.exact,
+            "passes": self.runtime.describe(), "note": self.note,
+        }  # fmt: skip
 
     def warm_up(self) -> None:
         """Load now what would otherwise be loaded by the first question. Nothing for most models."""

@@ -13,6 +13,7 @@ from transformers.models.auto.processing_auto import PROCESSOR_MAPPING
 from transformers.utils import is_torchvision_available
 
 from .base import Target
+from .cpu import CHOICES
 from .qwen2_5_vl import MultimodalRopeTarget, has_multimodal_rope
 from .support import refuse_unsupported
 
@@ -32,21 +33,27 @@ def load_target(
     exact: bool | str = "auto",
     threads: int | None = None,
     progress: Callable[[str, float | None], None] | None = None,
+    passes: str = "auto",
 ) -> Target:
     """A target from "builtin", a folder written by save_pretrained, or a hub id.
 
     - `device`: "cpu", "cuda", "cuda:1", ...; by default CUDA where there is one, except for "builtin", whose place is the
       CPU.
-    - `dtype`: "auto" takes the checkpoint's own, on a CPU bfloat16 in place of float16, and for "builtin" bfloat16 where
-      the processor has AVX-512, else float32.
+    - `dtype`: "auto" takes the checkpoint's own, on a CPU bfloat16 in place of float16. "builtin" is float32 in the
+      compiled passes, with its bfloat16 weights as they are; in torch, bfloat16 where the processor has AVX-512, else
+      float32.
     - `exact`: in half precision, bit-identical passes of every size. "auto" asks for them on a CPU and reports in
       `target.exact` what the check found; True insists.
-    - `threads`: CPU threads of torch.
+    - `threads`: CPU threads of torch and of the compiled passes.
     - `progress`: told in words and as a fraction (None: unknown) what is fetched for "builtin" the first time.
+    - `passes`: what evaluates "builtin" on a CPU: "compiled" (kernels in C), "torch", or "auto", the first where it is
+      built unless $RECAP_PASSES says otherwise. Other models run in torch.
 
     Raises ValueError with a sentence for a model that does not exist, has no plain cache, or cannot be run as asked.
     """
     name = os.fspath(name)
+    if passes not in CHOICES:
+        raise ValueError(f"passes must be one of {', '.join(CHOICES)}, got {passes!r}")
     if dtype not in DTYPES:
         raise ValueError(f"dtype must be one of {', '.join(DTYPES)}, got {dtype!r}")
     if threads is not None:
@@ -57,7 +64,9 @@ def load_target(
     if name == "builtin":
         from .builtin import BuiltinTarget
 
-        return BuiltinTarget.load(device, dtype, exact, progress)
+        return BuiltinTarget.load(device, dtype, exact, progress, passes)
+    if passes == "compiled":
+        raise ValueError(f'passes="compiled" is for "builtin"; {name!r} runs in torch')
     try:
         config = AutoConfig.from_pretrained(name)
     except (OSError, ValueError) as error:

@@ -41,6 +41,10 @@ class Runtime:
         self._check_head(model)
         self.exact = self._decide_exact(exact)
 
+    def describe(self) -> str:
+        """What runs a pass, for people to read."""
+        return f"torch ({torch.get_num_threads()} threads)" if self.device.type == "cpu" else "torch"
+
     def new_cache(self) -> PackedCache:
         """An empty cache for this model."""
         return PackedCache(self.text_config.num_hidden_layers)

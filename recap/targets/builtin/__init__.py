@@ -12,12 +12,16 @@ import torch
 from PIL import Image
 
 from ...chat import Message
+from .. import cpu
 from ..base import Target
 from ..prompt import Opened, Picture
 from ..prompting import PromptTokenizer
 from .front_end import FrontEnd
-from .language_model import load_language_model
+from .language_model import load_language_model, open_language_model
 from .store import Progress
+
+COMPILED_DTYPES = ("auto", "float32", "bfloat16")
+"""Of the compiled passes. Their arithmetic is float32 in each, so "auto" calls it by its name."""
 
 
 class BuiltinTarget(Target):
@@ -28,15 +32,32 @@ class BuiltinTarget(Target):
         "saw (objects, text, colours), does not see the picture itself, and is often wrong."
     )
 
-    def __init__(self, model: torch.nn.Module, tokenizer, exact: bool | str = "auto") -> None:
+    def __init__(
+        self, model: torch.nn.Module | cpu.Checkpoint, tokenizer, exact: bool | str = "auto",
+        runtime: cpu.Passes | None = None,
+    ) -> None:  # fmt: skip
         self.front_end = FrontEnd()
-        super().__init__(model, tokenizer, "builtin", exact)
+        super().__init__(model, tokenizer, "builtin", exact, runtime)
 
     @classmethod
     def load(
-        cls, device: str = "cpu", dtype: str = "auto", exact: bool | str = "auto", progress: Progress | None = None
-    ) -> BuiltinTarget:
-        """From the user's cache folder, filled first if it is empty."""
+        cls, device: str = "cpu", dtype: str = "auto", exact: bool | str = "auto", progress: Progress | None = None,
+        passes: str = "auto",
+    ) -> BuiltinTarget:  # fmt: skip
+        """From the user's cache folder, filled first if it is empty.
+
+        `passes`: "compiled" (C kernels; on a CPU, in float32 and bfloat16), "torch", or "auto": the first where it can
+        be, unless $RECAP_PASSES says otherwise. Raises ValueError for "compiled" where it cannot be.
+        """
+        chosen = cpu.choose(passes)
+        possible = torch.device(device).type == "cpu" and dtype in COMPILED_DTYPES
+        if passes == "compiled" and not possible:
+            known = " or ".join(COMPILED_DTYPES[1:])
+            raise ValueError(f"the compiled passes run on a CPU in {known}, not on {device} in {dtype}")
+        if chosen == "compiled" and possible:
+            checkpoint, tokenizer = open_language_model(progress)
+            wanted = torch.float32 if dtype == "auto" else getattr(torch, dtype)
+            return cls(checkpoint, tokenizer, runtime=cpu.Passes(checkpoint, wanted, exact))
         wanted = _natural_dtype(device) if dtype == "auto" else getattr(torch, dtype)
         return cls(*load_language_model(wanted, device, progress), exact)
 
@@ -65,8 +86,8 @@ class BuiltinTarget(Target):
 
 
 def _natural_dtype(device: str) -> torch.dtype:
-    """bfloat16 where the processor has instructions for it: measured with AVX2 alone, a pass of 64 nodes took six times
-    as long in bfloat16 as in float32."""
+    """For torch: bfloat16 where the processor has instructions for it. With AVX2 alone, a pass of 64 nodes took six
+    times as long in bfloat16 as in float32."""
     if torch.device(device).type != "cpu" or torch.backends.cpu.get_cpu_capability() == "AVX512":
         return torch.bfloat16
     return torch.float32

@@ -16,10 +16,12 @@ Worth knowing about it:
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import torch
 
+from ..cpu.checkpoint import Checkpoint
 from .convert import quiet
 from .sources import ensure
 from .store import Progress
@@ -37,11 +39,25 @@ def load_language_model(
     load and answer nonsense. No request is made when the files are in place. Raises
     recap.targets.builtin.store.AssetError when they cannot be had.
     """
-    from transformers import AutoTokenizer, LlamaForCausalLM
+    from transformers import LlamaForCausalLM
 
     folder = ensure(progress, verify=True).language_model
     with quiet():
-        tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
         model = LlamaForCausalLM.from_pretrained(folder, dtype=dtype, local_files_only=True)
     model.generation_config.eos_token_id = list(END_TOKENS)
-    return model.to(device).eval().requires_grad_(False), tokenizer
+    return model.to(device).eval().requires_grad_(False), _tokenizer(folder)
+
+
+def open_language_model(progress: Progress | None = None) -> tuple[Checkpoint, Any]:
+    """(checkpoint, tokenizer) for the compiled passes. Files and errors are those of `load_language_model`."""
+    folder = ensure(progress, verify=True).language_model
+    checkpoint = Checkpoint(folder)
+    checkpoint.generation_config.eos_token_id = list(END_TOKENS)
+    return checkpoint, _tokenizer(folder)
+
+
+def _tokenizer(folder: Path) -> Any:
+    from transformers import AutoTokenizer
+
+    with quiet():
+        return AutoTokenizer.from_pretrained(folder, local_files_only=True)

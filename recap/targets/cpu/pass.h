@@ -1,0 +1,53 @@
+/* One pass: what every piece of its work needs to know. */
+#ifndef RECAP_PASS_H
+#define RECAP_PASS_H
+
+#include "entries.h"
+#include "pack.h"
+
+typedef struct {
+    Model *model;
+    Entries *entries;
+    int n;
+    const int32_t *tokens, *positions; /* (n,) */
+    float *hidden;                     /* (n, hidden): the result */
+} Pass;
+
+/* The K largest logits of rows of hidden states, or all of them. */
+typedef struct {
+    Model *model;
+    int n, k;
+    const float *hidden; /* (n, hidden) */
+    float *logits;       /* (n, vocabulary) for all of them, else NULL */
+    _Atomic int broken;  /* a logit was not finite */
+} Reading;
+
+struct Instructions {
+    const char *name;
+    int width;
+    void (*forward)(Pass *);
+    void (*read)(Reading *);
+};
+
+/* A place in the ranking of logits: the larger one, then the lower id. */
+static inline int candidate_before(Candidate a, Candidate b)
+{
+    return a.value > b.value || (a.value == b.value && a.id < b.id);
+}
+
+static inline void candidate_insert(Candidate *best, int k, Candidate c)
+{
+    int at = k - 1;
+    if (!candidate_before(c, best[at])) return;
+    for (; at > 0 && candidate_before(c, best[at - 1]); at--) best[at] = best[at - 1];
+    best[at] = c;
+}
+
+/* Pieces of a job over `count` panels: small enough to share out evenly, large enough to be worth taking. */
+static inline int panels_per_piece(int count, int threads)
+{
+    int piece = count / (threads * 3);
+    return piece < 1 ? 1 : piece > 16 ? 16 : piece;
+}
+
+#endif

@@ -1,0 +1,50 @@
+"""What the kernels said at a number of positions: logits are computed when somebody asks for them."""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+import torch
+
+from .compiled import Network
+
+
+class LazyPredictions:
+    """Predictions of n positions, kept as hidden states; the interface of `recap.targets.predictions.Predictions`.
+
+    Which part is asked for does not change a number. The K largest logits of all rows are chosen while the head runs,
+    so that (n, vocabulary) numbers need not be stored.
+    """
+
+    def __init__(self, network: Network, hidden: np.ndarray, lock: threading.RLock) -> None:
+        self._network, self._hidden, self._lock = network, hidden, lock
+
+    def __len__(self) -> int:
+        return len(self._hidden)
+
+    @property
+    def logits(self) -> torch.Tensor:
+        """All of them, (n, vocabulary) float32, computed anew."""
+        with self._lock:
+            return torch.from_numpy(self._network.logits(self._hidden))
+
+    def choices(self) -> np.ndarray:
+        """Greedy choice per position, (n,) int64; ties by lowest id. Raises FloatingPointError on NaN."""
+        return self.top(1)[0][:, 0]
+
+    def top(self, k: int) -> tuple[np.ndarray, np.ndarray]:
+        """The K largest logits per position: ids (n, K) int64 and logits (n, K) float32, falling, ties by lowest id.
+
+        Raises ValueError for a vocabulary smaller than K and FloatingPointError on NaN or infinite logits.
+        """
+        vocabulary = self._network.sizes.vocabulary
+        if k > vocabulary:
+            raise ValueError(f"cannot keep {k} predictions per row of a model with {vocabulary} tokens; lower top_k")
+        with self._lock:
+            return self._network.top(self._hidden, k)
+
+    def row(self, position: int) -> torch.Tensor:
+        """Logits of one position, (vocabulary,) float32, a copy."""
+        with self._lock:
+            return torch.from_numpy(self._network.logits(self._hidden[position][None])[0])
