@@ -71,7 +71,7 @@ class TestCosts:
         machine = Machine(lambda n, length: 20 + 0.5 * n + 0.002 * n * length)
         told = []
         costs = curve(machine, seconds=60, progress=lambda text, fraction: told.append(fraction))
-        assert costs.nodes.tolist() == list(NODES) and costs.per_pair == pytest.approx(0.002)
+        assert costs.nodes == list(NODES) and costs.per_pair == pytest.approx(0.002)
         for nodes, length in itertools.product((1, 12, 40, 80), (200, 1000)):
             assert costs.ms(nodes, length) == pytest.approx(machine.ms(nodes, length), rel=0.05)
         assert told == sorted(told) and told[-1] == 1.0 and machine.now < 60
@@ -89,7 +89,7 @@ class TestCosts:
     def test_a_slow_machine_is_not_held_up(self):
         machine = Machine(lambda n, length: 1000.0 + 10 * n)
         costs = curve(machine, seconds=1.5)
-        assert costs.nodes.tolist() == [1, 16] and machine.now < 5
+        assert costs.nodes == [1, 16] and machine.now < 5
         assert costs.ms(64, 0) == pytest.approx(1640)
 
     def test_a_machine_that_slows_down(self):
@@ -119,9 +119,10 @@ class TestCosts:
             rng = random.Random(0)
             for _ in range(100):
                 costs.learn(rng.randint(1, 30), rng.randint(0, 900), rng.uniform(5, 50))
-        assert first.to_dict() == second.to_dict()
+        assert first.to_dict() == second.to_dict() and first.curve(40, 9).tolist() == second.curve(40, 9).tolist()
         again = PassCosts.from_dict(first.to_dict())
-        assert again.curve(40, 0) == pytest.approx(first.curve(40, 0)) and again.pace == 1.0
+        assert again.curve(40, 0) == pytest.approx(first.curve(40, 0), rel=0.1) and again.pace == 1.0
+        assert again.to_dict() == first.to_dict()
 
 
 def draft(parents, scores, suffix_start=None, match=0, weights=None):
@@ -158,7 +159,7 @@ class TestAcceptance:
             kind((-1, 0, 0), (1, 0.3, 0), 2, 3, path=[2]),
         }  # fmt: skip
         assert len(seen) == 9
-        assert kind(scores=(1, 0.3)) == kind(scores=(1, 0.28))
+        assert kind(scores=(1, 0.3)) == kind(scores=(1, 0.26))
         deep = kinds(draft([-1, 0, 1, 2, 3], [1, 0.5, 0.25, 0.125, 0.0625]), [])
         assert deep[1] != deep[2] != deep[3] == deep[4]
 
@@ -181,7 +182,7 @@ class TestAcceptance:
     def test_this_session_weighs_more_than_what_came_before(self):
         history = Acceptance()
         for _ in range(1000):
-            history.learn([7], [])
+            history.learn(np.array([7]), np.array([], int))
         session = Acceptance(history)
         assert session.chances()[7] < 0.02
         for _ in range(60):
@@ -277,6 +278,8 @@ class TestChoice:
         tree = draft([-1, 0, 0, 1, 3], [1] * 5)
         assert reach(tree, np.array([9, 0.5, 0.25, 0.5, 0.5]), 9).tolist() == [1, 0.5, 0.25, 0.25, 0.125]
         assert reach(tree, np.array([9, 0.5, 0.25, 0.5, 0.5]), 1).tolist() == [1, 0.5, 0.25, 0, 0]
+        sure = reach(tree, np.array([9, 0.9, 0.9, 0.9, 0.9]), 9)
+        assert sure[1:3].sum() == pytest.approx(0.98) and sure[3] == pytest.approx(0.49 * 0.9)
 
 
 def busy(seed=0, **settings):

@@ -7,6 +7,7 @@ the suffix path, how many tokens back the texts agree and whether the memories p
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from typing import Any
 
@@ -17,11 +18,11 @@ from ..drafter import Draft
 _SOURCES = 4
 """The longest key that knew the parent: G, C, U, or none that the proposer tells."""
 _RATIOS = 8
-"""Node's score over its parent's: about 1/2, 1/4, ..., 1/256 and less."""
+"""Node's score over its parent's: 1/2 and more, 1/4, ..., 1/128, less."""
 _DEPTHS = 3
 """1, 2, deeper."""
 _MEMORY_KINDS = _SOURCES * _RATIOS * _DEPTHS * 2
-_MATCHES = np.array([1, 2, 3, 4, 6, 9, 15])
+_MATCHES = (1, 2, 3, 4, 6, 9, 15)
 """Upper ends of the groups of match lengths; the last group is open."""
 _LEVELS = (0.0, 0.1, 0.3)
 """A node of the suffix path: not proposed by memories, or with a ratio up to 0.1, up to 0.3, above."""
@@ -37,21 +38,19 @@ _HISTORY_MEMORY = 400.0
 
 def kinds(draft: Draft, path: Sequence[int]) -> np.ndarray:
     """The kind of every node, (n,) int; the root's has no meaning. `path`: nodes of the suffix path, root left out."""
-    n = len(draft.tokens)
-    above = np.maximum(draft.parents, 0)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        ratio = np.nan_to_num(draft.scores / draft.scores[above], nan=0.0, posinf=0.0)
-        steps = np.clip(np.nan_to_num(np.rint(-np.log2(ratio)), nan=99, posinf=99), 1, _RATIOS).astype(np.int64) - 1
-    source = np.where(draft.weights.any(axis=1), (draft.weights > 0).argmax(axis=1), _SOURCES - 1)
-    rival = np.zeros(n, dtype=np.int64)
-    rival[[0, *path][:-1] if len(path) else []] = 1
+    above, scores, known = draft.parents, draft.scores, draft.weights > 0
+    ratio = np.maximum(scores / np.maximum(scores[above], 1e-300), 1e-9)  # the root, "above" itself -1, does not matter
+    halvings = np.minimum(-np.minimum(np.frexp(ratio)[1], 0), _RATIOS - 1)
+    source = np.where(known.any(axis=1), known.argmax(axis=1), _SOURCES - 1)
     depth = np.minimum(draft.depths, _DEPTHS) - 1
-    found = ((source * _RATIOS + steps) * _DEPTHS + depth) * 2 + rival[above]
+    found = ((source * _RATIOS + halvings) * _DEPTHS + depth) * 2
     if len(path):
-        nodes = np.array(path, dtype=np.int64)
-        match = np.searchsorted(_MATCHES, draft.suffix_match + np.arange(len(path)))
-        level = np.searchsorted(_LEVELS, np.where(nodes < draft.suffix_start, ratio[nodes], 0.0))
-        found[nodes] = _MEMORY_KINDS + match * (len(_LEVELS) + 1) + level
+        rival = np.zeros(len(above), dtype=np.int64)
+        rival[[0, *path[:-1]]] = 1
+        found += rival[above]
+        for matched, node in enumerate(path, start=draft.suffix_match):
+            level = bisect_left(_LEVELS, ratio[node]) if node < draft.suffix_start else 0
+            found[node] = _MEMORY_KINDS + bisect_left(_MATCHES, matched) * (len(_LEVELS) + 1) + level
     return found
 
 
@@ -59,8 +58,8 @@ def _prior() -> np.ndarray:
     """Before anything was seen: the ratio itself, which the paper's depth priors make a probability, more where a long
     key knows the parent and less where the suffix path goes elsewhere; on the suffix path, more for longer matches."""
     mean = np.empty(KINDS)
-    ratio = 0.5 ** np.arange(1, _RATIOS + 1)
-    for source, trust in enumerate((1.6, 1.6, 0.9, 1.0)):
+    ratio = 0.7 * 0.5 ** np.arange(_RATIOS)
+    for source, trust in enumerate((1.4, 1.4, 0.8, 0.9)):
         off_path = np.minimum(trust * ratio, 0.85)
         table = mean[:_MEMORY_KINDS].reshape(_SOURCES, _RATIOS, _DEPTHS, 2)[source]
         table[..., 0], table[..., 1] = off_path[:, None], 0.6 * off_path[:, None]
@@ -88,10 +87,10 @@ class Acceptance:
             weight = np.minimum(self._history._seen + _PRIOR_WEIGHT, _HISTORY_WEIGHT)
         return (self._accepted + weight * mean) / (self._seen + weight)
 
-    def learn(self, seen: Sequence[int], accepted: Sequence[int]) -> None:
-        """Kinds of the candidates whose parent was accepted, and of those among them that were accepted too."""
-        np.add.at(self._seen, np.asarray(seen, dtype=np.int64), 1.0)
-        np.add.at(self._accepted, np.asarray(accepted, dtype=np.int64), 1.0)
+    def learn(self, seen: np.ndarray, accepted: np.ndarray) -> None:
+        """Kinds (integers) of the candidates whose parent was accepted, and of those among them that were accepted too."""
+        self._seen += np.bincount(seen, minlength=KINDS)
+        self._accepted += np.bincount(accepted, minlength=KINDS)
         if self._history is not None:
             self._history.learn(seen, accepted)
         else:

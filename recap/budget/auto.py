@@ -14,6 +14,7 @@ from .seeding import Seeding
 
 _FADE = 0.97
 """Weight of a pass in the rate of decoding, relative to the pass after it."""
+_AMPLE = 16
 _FIRST_PASSES = 8.0
 """How many passes of plain decoding the first estimate of the rate is worth."""
 
@@ -35,6 +36,8 @@ class Auto:
         self._acceptance = Acceptance(learned.acceptance if shared else None)
         self._seeding = Seeding()
         self._tokens = self._ms = 0.0
+        self._ample = _AMPLE
+        """Memory nodes drafted to choose from: about twice what was wanted lately, more if all of them are."""
         self._draft: Draft | None = None
         self._kinds = np.empty(0, dtype=np.int64)
         self._nodes = (1, 0)
@@ -69,18 +72,30 @@ class Auto:
             chosen, expected = (0, 0), 1.0
             self._kinds = np.zeros(1, dtype=np.int64)
         else:
-            full = proposer.draft(self._max_nodes, self._suffix)
+            draft, chosen, expected = self._chosen(proposer, costs, remaining)
+        self._draft, self._nodes = draft, (len(draft), prefix)
+        return draft, Choice(chosen[0], chosen[1], expected, float(costs[len(draft) - 1]), float(costs[0]))
+
+    def _chosen(
+        self, proposer: Proposer, costs: np.ndarray, remaining: int
+    ) -> tuple[Draft, tuple[int, int], float]:
+        """The draft of which all is worth its time, its memory and suffix nodes, and the tokens expected of it."""
+        most = min(self._ample, self._max_nodes)
+        while True:
+            full = proposer.draft(most, self._suffix)
             whole = full.suffix_match > 0 and full.suffix_start == len(full)
             path = suffix_path(full, proposer.draft(0, self._suffix) if whole else None)
             kind = kinds(full, path)
             reached = reach(full, self._acceptance.chances()[kind], remaining - 1)
             memory = full.suffix_start - 1
-            *chosen, expected = choose(reached, memory, path, costs, self.rate, (self._max_nodes, self._in_all))
-            draft = proposer.draft(*chosen)
-            kept = [*range(chosen[0] + 1), *[node for node in path if node > chosen[0]][: chosen[1]]]
-            self._kinds = kind[kept]
-        self._draft, self._nodes = draft, (len(draft), prefix)
-        return draft, Choice(chosen[0], chosen[1], expected, float(costs[len(draft) - 1]), float(costs[0]))
+            nodes, extra, expected = choose(reached, memory, path, costs, self.rate, (most, self._in_all))
+            if nodes < most or most == self._max_nodes:
+                break
+            most = min(4 * most, self._max_nodes)
+        self._ample = max(_AMPLE, 2 * nodes, self._ample - 1)
+        self._kinds = kind[[*range(nodes + 1), *[node for node in path if node > nodes][:extra]]]
+        as_it_is = (nodes, extra) == (memory, len(full) - full.suffix_start) and not whole  # and made last
+        return full if as_it_is else proposer.draft(nodes, extra), (nodes, extra), expected
 
     def learn(self, path: list[int], committed: int, ms: float) -> None:
         """The pass is over: nodes of the accepted path, root first, tokens committed, and what all of it took."""

@@ -10,6 +10,10 @@ import numpy as np
 from ..drafter import Draft
 
 
+_CERTAIN = 0.98
+"""The chance that any of a node's children is accepted is never taken to be more."""
+
+
 class Choice(NamedTuple):
     """The budget of one pass, and what was expected of it."""
 
@@ -45,10 +49,14 @@ def suffix_path(draft: Draft, alone: Draft | None = None) -> list[int]:
 
 def reach(draft: Draft, chances: np.ndarray, useful_depth: int) -> np.ndarray:
     """Chance that the accepted path comes through a node, (n,): the product of `chances` (n,) down to it, 0 for nodes so
-    deep that the answer ends before them."""
-    parents, single, product = draft.parents.tolist(), chances.tolist(), [1.0]
-    for node in range(1, len(parents)):
-        product.append(product[parents[node]] * single[node])
+    deep that the answer ends before them. Of the children of a node one at most is accepted: where their chances add up
+    to more, all of them are lowered."""
+    below = draft.parents[1:]
+    together = np.bincount(below, chances[1:], minlength=len(chances))
+    single = (chances[1:] / np.maximum(together[below] / _CERTAIN, 1.0)).tolist()
+    parents, product = below.tolist(), [1.0]
+    for parent, chance in zip(parents, single):
+        product.append(product[parent] * chance)
     return np.where(draft.depths <= useful_depth, product, 0.0)
 
 

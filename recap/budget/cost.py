@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import statistics
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from threading import Lock
 from time import perf_counter
@@ -23,6 +24,8 @@ _ROWS = 8
 """Top predictions fetched of every node, as decoding does."""
 _PACE_RATE, _SHAPE_RATE = 0.1, 0.02
 """How far one pass moves the pace of the whole curve, and the curve where the pass was."""
+_REDRAWN = 8
+"""Passes after which the curve is drawn anew; the pace counts at once."""
 _CLIP = 2.0
 """A pass that took this many times longer or shorter than expected counts no more than that."""
 
@@ -44,12 +47,14 @@ class PassCosts:
     """
 
     def __init__(self, nodes: Sequence[int], ms: Sequence[float], prefix: int = 0, per_pair: float = 0.0) -> None:
-        self.nodes = np.array(nodes, dtype=np.int64)
-        self._ms = np.array(ms, dtype=np.float64)
-        if self.nodes.ndim != 1 or self.nodes.shape != self._ms.shape or not len(self.nodes) or self.nodes[0] != 1:
+        self.nodes = [int(count) for count in nodes]
+        self._ms = [float(value) for value in ms]
+        if len(self.nodes) != len(self._ms) or self.nodes[:1] != [1]:
             raise ValueError("nodes and ms must be equally long lists, and nodes must begin with 1")
-        if (np.diff(self.nodes) <= 0).any() or not (np.isfinite(self._ms).all() and (self._ms > 0).all()):
-            raise ValueError("nodes must rise, and ms must be positive numbers")
+        if any(left >= right for left, right in zip(self.nodes, self.nodes[1:])):
+            raise ValueError("nodes must rise")
+        if not all(0 < value < math.inf for value in self._ms):
+            raise ValueError("ms must be positive numbers")
         if not (math.isfinite(per_pair) and per_pair >= 0 and prefix >= 0):
             raise ValueError("prefix and per_pair must be numbers of 0 or more")
         self.prefix = int(prefix)
@@ -57,19 +62,27 @@ class PassCosts:
         self.pace = 1.0
         """How the machine runs at present: 1 as when the curve was measured, 2 twice as slow."""
         self._lock = Lock()
-        self._curve = np.empty(0)
+        self._curve = self._sizes = np.empty(0)
+        self._learned = 0
 
     def curve(self, most: int, prefix: int) -> np.ndarray:
         """Expected milliseconds of passes of 1, 2, ..., `most` nodes behind a prefix of so many tokens, (most,)."""
         with self._lock:
-            if len(self._curve) < most:
-                self._curve = self._outline(most)
-            growth = self.per_pair * max(prefix - self.prefix, 0)
-            return self.pace * (self._curve[:most] + growth * np.arange(1, most + 1))
+            return self.pace * (self._drawn(most)[:most] + self._growth(prefix) * self._sizes[:most])
 
     def ms(self, nodes: int, prefix: int) -> float:
         """Expected milliseconds of a pass of `nodes` nodes, root included."""
-        return float(self.curve(nodes, prefix)[nodes - 1])
+        with self._lock:
+            return self.pace * (float(self._drawn(nodes)[nodes - 1]) + self._growth(prefix) * nodes)
+
+    def _growth(self, prefix: int) -> float:
+        return self.per_pair * max(prefix - self.prefix, 0)
+
+    def _drawn(self, most: int) -> np.ndarray:
+        if len(self._curve) < most:
+            self._sizes = np.arange(1, max(most, NODES[-1]) + 1)
+            self._curve = self._outline(self._sizes)
+        return self._curve
 
     def learn(self, nodes: int, prefix: int, ms: float) -> None:
         """Take a pass that has run into account. What a single one can change is limited: others may use the machine."""
@@ -79,20 +92,21 @@ class PassCosts:
         surprise = min(max(surprise, -math.log(_CLIP)), math.log(_CLIP))
         with self._lock:
             self.pace *= math.exp(_PACE_RATE * surprise)
-            right = min(int(np.searchsorted(self.nodes, nodes)), len(self.nodes) - 1)
+            right = min(bisect_left(self.nodes, nodes), len(self.nodes) - 1)
             left = right if self.nodes[right] <= nodes else right - 1
             span = self.nodes[right] - self.nodes[left]
             share = (nodes - self.nodes[left]) / span if span else 0.0
             self._ms[left] *= math.exp(_SHAPE_RATE * (1.0 - share) * surprise)
             self._ms[right] *= math.exp(_SHAPE_RATE * share * surprise)
-            self._curve = np.empty(0)
+            self._learned += 1
+            if self._learned % _REDRAWN == 0:
+                self._curve = np.empty(0)
 
-    def _outline(self, most: int) -> np.ndarray:
+    def _outline(self, sizes: np.ndarray) -> np.ndarray:
         # halfway between the closest monotone curves from above and from below
         above = np.maximum.accumulate(self._ms)
         below = np.minimum.accumulate(self._ms[::-1])[::-1]
         ms = (above + below) / 2
-        sizes = np.arange(1, most + 1)
         curve = np.interp(sizes, self.nodes, ms)
         if len(self.nodes) > 1:
             slope = (ms[-1] - ms[-2]) / (self.nodes[-1] - self.nodes[-2])
@@ -103,7 +117,7 @@ class PassCosts:
         """Plain JSON types, the present pace included."""
         with self._lock:
             return {
-                "nodes": self.nodes.tolist(), "ms": (self._ms * self.pace).tolist(), "prefix": self.prefix,
+                "nodes": self.nodes, "ms": [value * self.pace for value in self._ms], "prefix": self.prefix,
                 "per_pair": self.per_pair * self.pace,
             }  # fmt: skip
 
