@@ -22,7 +22,6 @@ class Machine:
 
     def __init__(self, ms, noise=0.0):
         self.now, self.ms, self.noise, self.length, self.rng = 0.0, ms, noise, 0, random.Random(3)
-        self.logits = np.zeros((1, 20))
         self.sizes = []
 
     def new_cache(self):

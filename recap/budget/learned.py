@@ -14,7 +14,7 @@ import torch
 
 from . import store
 from .acceptance import Acceptance
-from .cost import PassCosts, measure
+from .cost import ROWS, PassCosts, measure
 
 _RATE, _CLIP = 0.2, 2.0
 """How far one prompt moves the cost of seeding, and how much a surprise may count."""
@@ -84,8 +84,7 @@ def measure_seeding(subject: Any, sample: Any, clock: Callable[[], float] = perf
     took = []
     for rows in (1, len(hidden), len(hidden)):
         start = clock()
-        predictions = subject.predict(hidden[:rows])
-        predictions.top(min(8, predictions.logits.shape[1]))
+        subject.predict(hidden[:rows]).top(ROWS)
         took.append(1000.0 * (clock() - start))
     return max(min(took[1:]) / len(hidden), 1e-6)
 
