@@ -71,8 +71,9 @@ class Target:
         """Name, device, dtype, exact and note, for people to read."""
         return {"name": self.name, "device": self.device, "dtype": self.dtype, "exact": self.exact, "note": self.note}
 
-    def warm_up(self) -> None:
-        """Load now what would otherwise be loaded by the first question. Nothing for most models."""
+    def warm_up(self, progress: Callable[[str, float | None], None] | None = None) -> None:
+        """Do now what the first question would otherwise wait for: measure what passes cost."""
+        self.measure(progress)
 
     def measure(self, progress: Callable[[str, float | None], None] | None = None) -> Learned:
         """What passes cost here: measured in a second or two, unless this or an earlier run has done it."""
