@@ -10,7 +10,7 @@ from typing import Any
 FUSIONS = ("entropy", "prior", "confidence", "uniform", "gate", "backoff")
 MEMORIES = ("GCU", "CU", "U")
 SEARCHES = ("best_first", "fixed")
-BUDGETS = ("paper",)
+BUDGETS = ("auto", "paper")
 
 MAX_TOP_K = 64
 MAX_NODES = 1024
@@ -50,8 +50,10 @@ class RecapConfig:
     """Add the suffix path."""
     search: str = "best_first"
     """best_first | fixed (a static tree of ranks filled from fused rows)."""
-    budget: str = "paper"
-    """How many nodes a pass gets: "paper" always offers `max_nodes` and `suffix_tokens`."""
+    budget: str = "auto"
+    """How many nodes a pass gets. "paper": always `max_nodes` and `suffix_tokens`. "auto": what brings the most tokens per
+    second on this machine, with these two as limits: together they bound the nodes of a pass, and a long match may take
+    up to 10 of them for the suffix path unless `suffix_tokens` is 0. Methods other than "recap" take the numbers."""
 
     def __post_init__(self) -> None:
         self._integer("top_k", 1, MAX_TOP_K)

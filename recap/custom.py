@@ -11,6 +11,8 @@ import numpy as np
 import torch
 from transformers.generation import GenerateDecoderOnlyOutput
 
+from .budget import Auto, Budget, Fixed, Learned
+from .budget.learned import describe, find
 from .choosing import UNDECIDED
 from .config import RecapConfig
 from .decoding import Decoding
@@ -26,6 +28,7 @@ from .targets.support import refuse_unsupported
 from .trace import Trace
 
 _RUNTIMES: weakref.WeakKeyDictionary[torch.nn.Module, Runtime] = weakref.WeakKeyDictionary()
+_LEARNED: weakref.WeakKeyDictionary[torch.nn.Module, Learned] = weakref.WeakKeyDictionary()
 _NOT_RECORDED = ("output_attentions", "output_hidden_states")
 _OURS = {"input_ids", "position_ids", "attention_mask", "cache", "use_cache", "inputs_embeds"}
 
@@ -66,16 +69,16 @@ def _decode(
     ids = input_ids[0].cpu().numpy()
     chooser = _Processed(input_ids, logits_processor, generation_config)
     subject = _Subject(runtime, model_kwargs)
-    budget = config or getattr(drafter, "config", None) or RecapConfig()
     decoding = Decoding(
         subject, drafter, chooser, subject.prompt(ids), 0, runtime.new_cache(), _scrap(),
-        budget=(budget.max_nodes, budget.suffix_tokens),
+        _budget(model, runtime, config or getattr(drafter, "config", None) or RecapConfig()),
         stop=lambda _: "stop" if bool(stopping_criteria(chooser.sequence, chooser.scores).all()) else None,
         remaining=max(1, (generation_config.max_length or 1 << 30) - len(ids)),
     )
     decoding.prefill()
     for _ in decoding.steps():
         pass
+    decoding.budget.close()
     if not generation_config.return_dict_in_generate:
         return chooser.sequence
     return GenerateDecoderOnlyOutput(
@@ -148,6 +151,7 @@ class _Subject:
         self.banned = placeholders(runtime.config)[1]
         self.predict = runtime.predict
         self.verify = runtime.verify
+        self.new_cache = runtime.new_cache
         self.text_of = str
 
     def prompt(self, ids: np.ndarray) -> Prompt:
@@ -169,6 +173,18 @@ def _runtime(model: torch.nn.Module) -> Runtime:
         runtime = _RUNTIMES[model] = Runtime(model, exact=False)
         runtime.mrope = has_multimodal_rope(model)
     return runtime
+
+
+def _budget(model: torch.nn.Module, runtime: Runtime, config: RecapConfig) -> Budget:
+    """For one call. What the model's passes cost is measured at the first one."""
+    if config.budget != "auto":
+        return Fixed(config.max_nodes, config.suffix_tokens)
+    if model not in _LEARNED:
+        subject = _Subject(runtime, {})
+        ids = np.setdiff1d(np.arange(min(runtime.vocabulary, 64)), subject.banned)
+        name = getattr(model, "name_or_path", "") or type(model).__name__
+        _LEARNED[model] = find(subject, Prompt(ids, []), describe(name, runtime))
+    return Auto(_LEARNED[model], config.max_nodes, config.suffix_tokens)
 
 
 def _scrap() -> Trace:

@@ -13,6 +13,7 @@ from time import perf_counter
 import numpy as np
 import torch
 
+from .budget import Budget
 from .choosing import Chooser
 from .drafter import Draft
 from .methods.base import Proposer
@@ -40,8 +41,8 @@ class Decoding:
     start: int
     cache: PackedCache
     trace: Trace
-    budget: tuple[int, int]
-    """Memory nodes and suffix nodes offered to every pass."""
+    budget: Budget
+    """Decides what is seeded and how many nodes a pass gets."""
     stop: Stop
     remaining: int
     """Tokens that may still be committed."""
@@ -62,10 +63,10 @@ class Decoding:
             if not proceed():
                 return False
         hidden = torch.cat(parts) if len(parts) > 1 else parts[0]
-        if self.proposer.seeds:
-            self._seed(hidden)
         last = self.target.predict(hidden[-1:])
         self.chooser.read(last, None)
+        if self.proposer.seeds:
+            self._seed(hidden)
         self._commit([self.chooser.at(0)])
         return True
 
@@ -74,10 +75,14 @@ class Decoding:
         fresh = self.prompt.ids[self.start :]
         eligible = np.nonzero(~np.isin(fresh, self.target.banned))[0]
         _, first = np.unique(fresh[eligible], return_index=True)
-        positions = np.sort(eligible[first])
+        count = self.budget.seeds(len(first), self.remaining)
+        positions = np.sort(eligible[first])[len(first) - count :]
+        self.trace.seeded_rows = count
+        clock = perf_counter()
         for begin in range(0, len(positions), _SEED_ROWS):
             chunk = positions[begin : begin + _SEED_ROWS]
             self.proposer.seed(fresh[chunk], *self.target.predict(hidden[chunk]).top(self.proposer.top_k))
+        self.budget.seeded(fresh[positions], 1000.0 * (perf_counter() - clock))
 
     def steps(self) -> Iterator[Step]:
         """One pass per step until the answer ends. Call `prefill` first."""
@@ -85,11 +90,9 @@ class Decoding:
             yield self._step()
 
     def _step(self) -> Step:
-        # with one token to go there is nothing that a draft could save
-        max_nodes, suffix_tokens = self.budget if self.remaining > 1 else (0, 0)
         prefix_length = self.cache.length
         clock = [perf_counter()]
-        draft = self.proposer.draft(max_nodes, suffix_tokens)
+        draft, choice = self.budget.draft(self.proposer, prefix_length, self.remaining)
         clock.append(perf_counter())
         predictions = self.target.verify(draft.tokens, draft.depths, draft.mask, self.cache, self.prompt.rope_delta)
         rows = predictions.top(self.proposer.top_k) if self.proposer.top_k else None
@@ -105,12 +108,14 @@ class Decoding:
         self._commit(committed)
         clock.append(perf_counter())
         draft_ms, verify_ms, _, update_ms = (1000.0 * (end - begin) for begin, end in zip(clock, clock[1:]))
-        return record(
-            index=len(self.trace.steps), prefix_length=prefix_length, budget=(max_nodes, suffix_tokens), draft=draft,
+        step = record(
+            index=len(self.trace.steps), prefix_length=prefix_length, choice=choice, draft=draft,
             explanation=explanation, rows=rows, choices=self.chooser.choices(), path=path, committed=committed,
             milliseconds=(draft_ms, verify_ms, update_ms), sizes=self.proposer.stats(), table=self.trace.table,
             text_of=self.target.text_of,
         )
+        self.budget.learn(path, len(committed), 1000.0 * (perf_counter() - clock[0]))
+        return step
 
     def _accept(self, draft: Draft) -> tuple[list[int], list[int]]:
         """Nodes of the accepted path, root first, and the tokens to commit: the path's and the target's next one."""

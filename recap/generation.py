@@ -126,6 +126,7 @@ class Stream(Iterator[Step]):
             return
         if not self.trace.finish_reason:
             self.trace.finish_reason = "cancelled"
+        self._decoding.budget.close()
         held, self._held = self._held, None
         held.__exit__(None, None, None)
 
@@ -179,7 +180,7 @@ def _begin(
     session: Session, chat: Any, images: Any, method: str, max_new_tokens: int, temperature: float,
     seed: int | None, held: Any,
 ) -> Stream:
-    proposer = session.drafter(method)
+    proposer, budget = session.drafter(method), session.budget(method, temperature > 0)
     prompt, start, encode_seconds = session.prepare(chat, images, max_new_tokens)
     session.rewind(start)
     if temperature > 0 and seed is None:
@@ -187,10 +188,9 @@ def _begin(
     chooser: Chooser = Sampler(temperature, seed) if temperature > 0 else Greedy()
     trace = _trace(session, proposer, method, prompt, start, max_new_tokens, temperature, seed)
     trace.encode_seconds = encode_seconds
-    config = session.config
     decoding = Decoding(
-        session.target, proposer, chooser, prompt, start, session.cache, trace,
-        budget=(config.max_nodes, config.suffix_tokens), stop=lambda token: None, remaining=max_new_tokens,
+        session.target, proposer, chooser, prompt, start, session.cache, trace, budget,
+        stop=lambda token: None, remaining=max_new_tokens,
     )
     return Stream(session, decoding, prompt.ids, held)
 

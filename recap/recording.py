@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from .budget import Choice
 from .drafter import Draft
 from .trace import MEMORY, ROOT, SUFFIX, RowTable, Step
 
@@ -13,7 +14,7 @@ _NO_ROWS = [-1, -1, -1]
 
 
 def record(
-    *, index: int, prefix_length: int, budget: tuple[int, int], draft: Draft, explanation: Any,
+    *, index: int, prefix_length: int, choice: Choice, draft: Draft, explanation: Any,
     rows: tuple[np.ndarray, np.ndarray] | None, choices: list[int], path: list[int], committed: list[int],
     milliseconds: tuple[float, float, float], sizes: dict[str, int], table: RowTable, text_of: Any,
 ) -> Step:
@@ -35,11 +36,13 @@ def record(
     _name(table, before, [*tokens, *committed, *choices], text_of)
     origins = [ROOT] + [MEMORY if node < draft.suffix_start else SUFFIX for node in range(1, n)]
     return Step(
-        index=index, prefix_length=prefix_length, max_nodes=budget[0], suffix_tokens=budget[1], tokens=tokens,
+        index=index, prefix_length=prefix_length, max_nodes=choice.max_nodes,
+        suffix_tokens=choice.suffix_tokens, tokens=tokens,
         parents=draft.parents.tolist(), depths=draft.depths.tolist(), scores=draft.scores.tolist(), origins=origins,
         weights=draft.weights.tolist(), shares=draft.shares.tolist(), rows=found, fused=fused, target=target,
         choices=choices, accepted=accepted, committed=committed, draft_ms=milliseconds[0], verify_ms=milliseconds[1],
-        update_ms=milliseconds[2], sizes=sizes, table=table,
+        update_ms=milliseconds[2], sizes=sizes, expected_tokens=choice.expected_tokens, expected_ms=choice.expected_ms,
+        plain_ms=choice.plain_ms, table=table,
     )
 
 

@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from .budget import Auto, Budget, Fixed, known
 from .chat import read_chat
 from .config import RecapConfig
-from .methods import METHODS, proposer
+from .methods import AUTO_METHODS, METHODS, proposer
 from .methods.base import Proposer
 from .targets.base import Target
 from .targets.prompt import Picture, Prompt
@@ -52,6 +53,7 @@ class Session:
         self.config = config or RecapConfig()
         self.cache = target.new_cache()
         self._proposers: dict[str, Proposer] = {}
+        self._autos: dict[bool, Auto] = {}
         self._pictures: dict[str, Picture] = {}
         self._cached_keys = np.empty(0, dtype=np.int64)
         self._turns: list[_Turn] = []
@@ -67,6 +69,22 @@ class Session:
         # setdefault: somebody who looks at the memories meanwhile must not replace them
         return known if known is not None else self._proposers.setdefault(method, proposer(method, self.config))
 
+    def budget(self, method: str | None = None, sampled: bool = False) -> Budget:
+        """What decides how many nodes a pass of this method gets. The first time that it has to know what passes cost,
+        that is measured, in a second or two.
+
+        Answers that are sampled, and memories of other settings, have chances of their own: they neither use nor change
+        what is kept of the model.
+        """
+        limits = self.config.max_nodes, self.config.suffix_tokens
+        if self.config.budget != "auto" or (method or self.method) not in AUTO_METHODS:
+            return Fixed(*limits)
+        if sampled not in self._autos:
+            usual = not sampled and self.keeps_memories(RecapConfig())
+            self._autos[sampled] = Auto(known(self.target), *limits, shared=usual)
+        self._autos[sampled].limit(*limits)
+        return self._autos[sampled]
+
     def use(self, drafter: Proposer) -> None:
         """Take a proposer made elsewhere, with whatever it remembers, for this session's own method."""
         self._proposers[self.method] = drafter
@@ -78,7 +96,7 @@ class Session:
             self._cached_keys = self._cached_keys[:0]
             self._turns = []
             if forget:
-                self._proposers.clear()
+                self._forget()
                 self._pictures.clear()
 
     @property
@@ -107,7 +125,7 @@ class Session:
         """
         with self.answering():
             if not self.keeps_memories(config):
-                self._proposers.clear()
+                self._forget()
             self.config = config
 
     def keeps_memories(self, config: RecapConfig) -> bool:
@@ -121,7 +139,11 @@ class Session:
     def forget(self) -> None:
         """Empty the memories, U too; the conversation goes on. Raises RuntimeError while an answer is being decoded."""
         with self.answering():
-            self._proposers.clear()
+            self._forget()
+
+    def _forget(self) -> None:
+        self._proposers.clear()
+        self._autos.clear()
 
     @contextmanager
     def answering(self) -> Iterator[None]:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-VERSION = 1
+VERSION = 2
 
 ROOT, MEMORY, SUFFIX = "root", "memory", "suffix"
 MEMORY_NAMES = ("G", "C", "U")
@@ -94,11 +94,30 @@ class Step:
     update_ms: float
     sizes: dict[str, int]
     """Rows in G, C, U and bytes allocated in all, after the step. Empty for proposers without memories."""
+    expected_tokens: float | None = None
+    """Tokens that the budget expected the pass to commit. None, as the next two, where the budget was fixed."""
+    expected_ms: float | None = None
+    """What it expected the whole pass to take, drafting and recording included."""
+    plain_ms: float | None = None
+    """What it expected of a pass over the root alone: plain decoding."""
     table: RowTable = field(default_factory=RowTable, repr=False, compare=False)
     """The trace's row table, shared by all its steps."""
 
     def __len__(self) -> int:
         return len(self.tokens)
+
+    @property
+    def expected_gain(self) -> float | None:
+        """Tokens per second over those of plain decoding that the budget expected of the pass; None if it did not."""
+        if not self.expected_ms or self.plain_ms is None or self.expected_tokens is None:
+            return None
+        return self.expected_tokens * self.plain_ms / self.expected_ms
+
+    @property
+    def gain(self) -> float | None:
+        """The same of what happened: tokens committed, and the milliseconds of drafting, verifying and updating."""
+        took = self.draft_ms + self.verify_ms + self.update_ms
+        return len(self.committed) * self.plain_ms / took if self.plain_ms is not None and took > 0 else None
 
     @property
     def accepted_nodes(self) -> list[int]:
@@ -184,6 +203,8 @@ class Trace:
     prefill_seconds: float = 0.0
     """Prefill, seeding included, pictures' encoding not."""
     decode_seconds: float = 0.0
+    seeded_rows: int | None = None
+    """Prompt rows whose predictions went to U; None where the method takes none, or an old trace does not tell."""
     comparison: Comparison | None = None
     version: int = VERSION
 

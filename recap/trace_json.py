@@ -67,6 +67,8 @@ def load(text: str | bytes) -> Trace:
         raise TraceError(
             f"this trace was written by a newer version of RECAP (format {version}; this program reads up to {VERSION})"
         )
+    if version < VERSION:
+        document = _upgrade(document)
     values = _TRACE(document, "trace")
     rows = values["table"].rows
     steps = [_step(step, f"steps[{at}]", values["table"], len(rows)) for at, step in enumerate(values["steps"])]
@@ -88,6 +90,15 @@ def read_trace(path: str | Path) -> Trace:
         except EOFError:
             raise TraceError("this gzip file ends too early; it was probably cut off") from None
     return load(content)
+
+
+def _upgrade(document: dict[str, Any]) -> dict[str, Any]:
+    """Version 1 told nothing of what a budget expected, nor of seeding."""
+    untold = dict.fromkeys(("expected_tokens", "expected_ms", "plain_ms"))
+    steps = document["steps"]
+    if isinstance(steps, list):
+        steps = [{**untold, **step} if isinstance(step, dict) else step for step in steps]
+    return {"seeded_rows": None, **document, "steps": steps, "version": VERSION}
 
 
 def _plain(record: Any, skip: tuple[str, ...] = ()) -> dict[str, Any]:
@@ -298,6 +309,7 @@ _TRACE = _object(
     encode_seconds=_positive,
     prefill_seconds=_positive,
     decode_seconds=_positive,
+    seeded_rows=_optional(_integer(0)),
     comparison=_optional(
         lambda value, where: Comparison(
             **_object(
@@ -341,6 +353,9 @@ def _step(value: Any, where: str, table: RowTable, rows: int) -> Step:
         verify_ms=_positive,
         update_ms=_positive,
         sizes=_mapping(_integer(0)),
+        expected_tokens=_optional(_positive),
+        expected_ms=_optional(_positive),
+        plain_ms=_optional(_positive),
     )(value, where)
     step = Step(**checked, table=table)
     if where != f"steps[{step.index}]":

@@ -130,7 +130,7 @@ def test_drafts_are_accepted(reference, family):
     """Plain and under a repetition penalty: fewer passes than tokens."""
     side = reference(family)
     inputs = inputs_of(side)
-    recap_config = recap.RecapConfig()
+    recap_config = recap.RecapConfig(budget="paper")
     for penalty, least in ((1.0, 1.2), (1.02, 1.02)):
         with passes(side.model) as counted:
             out = side.model.generate(
@@ -222,10 +222,11 @@ def test_drafter_and_config_are_steered_with_partial(reference):
     side = reference("llava")
     inputs = inputs_of(side)
     counts = []
-    drafter = recap.Drafter(recap.RecapConfig())
-    warm = functools.partial(recap.custom_generate, drafter=drafter)
-    narrow = functools.partial(recap.custom_generate, config=recap.RecapConfig(max_nodes=1, suffix_tokens=0))
-    for custom in (warm, warm, recap.custom_generate, recap.custom_generate, narrow):
+    config = recap.RecapConfig(budget="paper")  # what is counted must not depend on how fast this machine is
+    warm = functools.partial(recap.custom_generate, drafter=recap.Drafter(config))
+    fresh = functools.partial(recap.custom_generate, config=config)
+    narrow = functools.partial(recap.custom_generate, config=config.replace(max_nodes=1, suffix_tokens=0))
+    for custom in (warm, warm, fresh, fresh, narrow):
         with passes(side.model) as counted:
             plain, ours = both(side, inputs, custom, do_sample=False, max_new_tokens=LENGTH)
         assert ours.tolist() == plain.tolist()

@@ -84,7 +84,7 @@ def test_drafts_are_accepted(target, expected, family):
 @pytest.mark.parametrize("budget", [(0, 0), (0, 4), (1, 0), (2, 4), (7, 10), (63, 0), (127, 10)])
 def test_every_budget(target, expected, family, budget):
     nodes, suffix = budget
-    config = recap.RecapConfig(max_nodes=nodes, suffix_tokens=suffix)
+    config = recap.RecapConfig(budget="paper", max_nodes=nodes, suffix_tokens=suffix)
     answer = recap.generate(target(family), QUESTION, PICTURES[1], max_new_tokens=LENGTH, config=config)
     assert answer.token_ids == expected(family, 1)[1]
     check_trace(answer)

@@ -1,8 +1,8 @@
 """Acceptance length, speed and equality with plain decoding on a JSONL file of prompts.
 
 A line holds "prompt", or "turns" of which the first is asked, and may hold "id", "category" and "images" (paths beside the
-file). RECAP and AR run side by side on every prompt, in turns which of them goes first; U is kept over the file, as in
-the paper.
+file). RECAP with each budget and AR run side by side on every prompt, in turns which of them goes first; U is kept over
+the file, as in the paper. `--repeats` goes through the whole file again, each time with empty memories.
 """
 
 from __future__ import annotations
@@ -11,10 +11,17 @@ import argparse
 import json
 import statistics
 from collections import defaultdict
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 from ..commands import options as shared
+from ..config import BUDGETS, RecapConfig
+
+SLOWER = 0.97
+"""An answer counts as slower than plain decoding below this S."""
+_LONG = 32
+"""Tokens from which on an answer is counted there: in shorter ones noise decides."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -25,7 +32,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--max-new-tokens", type=int, default=150, help="(default: %(default)s)")
     parser.add_argument("--limit", type=int, help="only the first so many prompts")
-    parser.add_argument("--json", metavar="FILE", help="write one record per prompt, JSONL")
+    parser.add_argument(
+        "--budget", action="append", choices=BUDGETS, help="measure this budget only; may be repeated (default: all)"
+    )
+    parser.add_argument("--repeats", type=int, default=1, help="medians over so many repetitions (default: %(default)s)")
+    parser.add_argument("--json", metavar="FILE", help="write one record per prompt and repetition, JSONL")
     shared.add_model(parser)
     shared.add_config(parser)
 
@@ -33,38 +44,65 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     if not Path(options.file).is_file():
         raise ValueError(f"there is no file {options.file!r}")
+    if options.repeats < 1:
+        raise ValueError(f"--repeats must be 1 or more, got {options.repeats}")
     questions = read(Path(options.file))[: options.limit]
     config = shared.read_config(options)
+    budgets = list(dict.fromkeys(options.budget or BUDGETS))
     from tqdm import tqdm
 
+    from ..generation import generate
+
+    target = shared.load_model(options)
+    generate(target, "Hello.", max_new_tokens=8)
+    records: list[dict[str, Any]] = []
+    with tqdm(total=len(questions) * options.repeats, unit="prompt") as bar:
+        for repeat in range(options.repeats):
+            for record in measure(target, questions, config, budgets, options.max_new_tokens, repeat):
+                records.append({"repeat": repeat, **record})
+                bar.update()
+                if options.json:  # as they come: a measurement that is stopped keeps what it has
+                    with open(options.json, "w" if len(records) == 1 else "a", encoding="utf-8") as file:
+                        file.write(json.dumps(records[-1]) + "\n")
+    print(report(records, budgets, target.describe()))
+    return 0
+
+
+def measure(
+    target: Any, questions: list[dict[str, Any]], config: RecapConfig, budgets: list[str], max_new_tokens: int,
+    turn: int = 0,
+) -> Iterator[dict[str, Any]]:
+    """Once through the questions: yields a record for each, with what every budget did and what AR took beside it."""
     from ..generation import compare, generate
     from ..session import Session
 
-    target = shared.load_model(options)
-    session = Session(target, "recap", config)
-    generate(target, "Hello.", max_new_tokens=8)
-    records = []
-    for number, question in enumerate(tqdm(questions, unit="prompt")):
-        arguments: dict[str, Any] = dict(
-            prompt=question["prompt"], images=question["images"], max_new_tokens=options.max_new_tokens
-        )
-        answers = {}
-        for method in ("recap", "ar") if number % 2 else ("ar", "recap"):
-            own = {"session": session} if method == "recap" else {"method": "ar"}
-            answers[method] = generate(target, **arguments, **own).trace
-        session.reset()
-        trace = answers["recap"]
-        comparison = compare(trace, answers["ar"])
-        records.append({
-            "id": question["id"], "category": question["category"], "tokens": len(trace.token_ids),
-            "tau": trace.acceptance_length, "S": trace.speedup, "identical": comparison.identical,
-            "tok/s": trace.tokens_per_second, "first_difference": comparison.first_difference,
-        })  # fmt: skip
-        if options.json:  # as they come: a measurement that is stopped keeps what it has
-            with open(options.json, "w" if number == 0 else "a", encoding="utf-8") as file:
-                file.write(json.dumps(records[-1]) + "\n")
-    print(report(records, target.describe()))
-    return 0
+    sessions = {budget: Session(target, "recap", config.replace(budget=budget)) for budget in budgets}
+    runners: dict[str, Callable[..., Any]] = {
+        "ar": lambda **asked: generate(target, method="ar", **asked),
+        **{budget: lambda session=session, **asked: generate(target, session=session, **asked)
+           for budget, session in sessions.items()},
+    }  # fmt: skip
+    names = list(runners)
+    for number, question in enumerate(questions):
+        asked = dict(prompt=question["prompt"], images=question["images"], max_new_tokens=max_new_tokens)
+        first = (number + turn) % len(names)
+        traces = {name: runners[name](**asked).trace for name in names[first:] + names[:first]}
+        plain = traces.pop("ar")
+        for session in sessions.values():
+            session.reset()
+        compared = {budget: compare(trace, plain) for budget, trace in traces.items()}
+        yield {
+            "number": number, "id": question["id"], "category": question["category"], "tokens": len(plain.token_ids),
+            "tok/s": plain.tokens_per_second, "identical": all(one.identical for one in compared.values()),
+            "budgets": {
+                budget: {
+                    "tau": trace.acceptance_length, "S": trace.speedup, "tok/s": trace.tokens_per_second,
+                    "nodes": statistics.fmean(map(len, trace.steps)) if trace.steps else 1.0,
+                    "seeded": trace.seeded_rows, "first_difference": compared[budget].first_difference,
+                }
+                for budget, trace in traces.items()
+            },
+        }  # fmt: skip
 
 
 def read(path: Path) -> list[dict[str, Any]]:
@@ -93,20 +131,56 @@ def read(path: Path) -> list[dict[str, Any]]:
     return questions
 
 
-def report(records: list[dict[str, Any]], model: dict[str, Any]) -> str:
-    """A table by category; means over inputs, as tau and S are defined."""
+def report(records: list[dict[str, Any]], budgets: list[str], model: dict[str, Any]) -> str:
+    """A table by category: per budget tau, S, nodes per pass and the share of answers slower than plain decoding. Means
+    over inputs, as tau and S are defined, of medians over repetitions; tokens per second are AR's own."""
+    medians = _medians(records, budgets)
     groups = defaultdict(list)
-    for record in records:
+    for record in medians:
         groups[record["category"]].append(record)
+    columns = "".join(f"{'tau':>8s}{'S':>6s}{'nodes':>7s}{'slower':>8s}" for _ in budgets)
+    titles = "".join(f"{'budget ' + budget:>29s}" for budget in budgets)
     lines = [
-        f"{model['name']} on {model['device']} in {model['dtype']}, S against our own AR in the same run",
-        f"{'category':26s}{'inputs':>7s}{'tokens':>8s}{'tau':>7s}{'S':>7s}{'identical':>11s}",
+        f"{model['name']} on {model['device']} in {model['dtype']}; S against our own AR in the same run; slower: share of "
+        f"the answers of {_LONG} tokens or more with S below {SLOWER}",
+        f"{'':54s}{titles}",
+        f"{'category':26s}{'inputs':>7s}{'tokens':>8s}{'AR tok/s':>10s}   {columns}{'identical':>11s}",
     ]
-    for category, group in [*sorted(groups.items()), ("all", records)]:
+    for category, group in [*sorted(groups.items()), ("all", medians)]:
+        line = f"{category:26s}{len(group):7d}{sum(record['tokens'] for record in group):8d}"
+        line += f"{statistics.fmean(record['tok/s'] for record in group):10.1f}   "
+        for budget in budgets:
+            tau, speed, nodes = (
+                statistics.fmean(record[budget][name] for record in group) for name in ("tau", "S", "nodes")
+            )
+            line += f"{tau:8.2f}{speed:6.2f}{nodes:7.1f}{_slower(group, budget):>8s}"
         same = sum(record["identical"] for record in group)
-        lines.append(
-            f"{category:26s}{len(group):7d}{sum(record['tokens'] for record in group):8d}"
-            f"{statistics.fmean(record['tau'] for record in group):7.2f}"
-            f"{statistics.fmean(record['S'] for record in group):7.2f}{same:7d}/{len(group)}"
-        )
+        lines.append(f"{line}{same:7d}/{len(group)}")
     return "\n".join(lines)
+
+
+def _medians(records: list[dict[str, Any]], budgets: list[str]) -> list[dict[str, Any]]:
+    """One record per prompt, numbers being medians over its repetitions; identical: in all of them."""
+    repeated = defaultdict(list)
+    for record in records:
+        repeated[record["number"]].append(record)
+    return [
+        {
+            "category": group[0]["category"], "tokens": group[0]["tokens"],
+            "tok/s": statistics.median(record["tok/s"] for record in group),
+            "identical": all(record["identical"] for record in group),
+            **{
+                budget: {
+                    name: statistics.median(record["budgets"][budget][name] for record in group)
+                    for name in ("tau", "S", "nodes")
+                }
+                for budget in budgets
+            },
+        }
+        for group in repeated.values()
+    ]  # fmt: skip
+
+
+def _slower(group: list[dict[str, Any]], budget: str) -> str:
+    long = [record[budget]["S"] < SLOWER for record in group if record["tokens"] >= _LONG]
+    return f"{sum(long) / len(long):.0%}" if long else "-"

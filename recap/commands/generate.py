@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ..config import check_request
-from ..methods import METHODS
+from ..methods import AUTO_METHODS, METHODS
 from . import INTERRUPTED
 from . import options as shared
 
@@ -44,6 +44,8 @@ def run(options: argparse.Namespace) -> int:
     target = shared.load_model(options)
     if target.note:
         print(target.note, file=sys.stderr)
+    if config.budget == "auto" and options.method in AUTO_METHODS:
+        target.measure(shared.tell)
     arguments: dict[str, Any] = dict(
         prompt=prompt, images=options.image, max_new_tokens=options.max_new_tokens, temperature=options.temperature,
         seed=options.seed, config=config,

@@ -24,10 +24,11 @@ def load_model(options: argparse.Namespace) -> Any:
     from ..targets.loading import default_model, load_target
 
     name = options.model or default_model()
-    return load_target(name, options.device, options.dtype, threads=options.threads, progress=_tell)
+    return load_target(name, options.device, options.dtype, threads=options.threads, progress=tell)
 
 
-def _tell(text: str, fraction: float | None) -> None:
+def tell(text: str, fraction: float | None) -> None:
+    """Show what is being done, and how far it is, on one line of stderr."""
     end = "\n" if fraction in (None, 1.0) else "\r"
     print(text if fraction is None else f"{text} {fraction:4.0%}", end=end, file=sys.stderr, flush=True)
 

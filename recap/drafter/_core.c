@@ -167,7 +167,8 @@ static PyObject *core_draft(Core *self, PyObject *args)
     END_WORK
     if (failed) return leave_with(self, failed);
     TIMED(e, TIME_PACK, buffer = pack_draft(&e->tree));
-    return leave(self, buffer ? Py_BuildValue("Nii", buffer, (int)e->tree.count, (int)e->tree.suffix_start) : NULL);
+    return leave(self, buffer ? Py_BuildValue("Niii", buffer, (int)e->tree.count, (int)e->tree.suffix_start,
+                                              (int)e->tree.suffix_match) : NULL);
 }
 
 static PyObject *core_observe(Core *self, PyObject *args)

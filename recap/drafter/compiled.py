@@ -36,13 +36,13 @@ class Core(_core.Core):
         self.top_k = settings[0]
 
     def draft(self, max_nodes: int, suffix_tokens: int) -> Draft:
-        buffer, n, suffix_start = super().draft(max_nodes, suffix_tokens)
+        buffer, n, suffix_start, suffix_match = super().draft(max_nodes, suffix_tokens)
         take = _Reader(buffer).take
         tokens, scores = take(_INT64, n), take(_FLOAT64, n)
         weights, shares = take(_FLOAT64, 3 * n).reshape(n, 3), take(_FLOAT64, 3 * n).reshape(n, 3)
         parents, depths = take(_INT32, n), take(_INT32, n)
         mask = take(_BOOL, n * n).reshape(n, n)
-        return Draft(tokens, parents, depths, scores, mask, weights, shares, suffix_start)
+        return Draft(tokens, parents, depths, scores, mask, weights, shares, suffix_start, suffix_match)
 
     def explain(self) -> Explanation:
         buffer, n, count = super().explain()

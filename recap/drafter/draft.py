@@ -27,6 +27,8 @@ class Draft:
     """(n, 3) float64: share of G, C, U in the node's fused probability. Zeros for root and suffix nodes."""
     suffix_start: int
     """Index of the first suffix node; n when there are none."""
+    suffix_match: int = 0
+    """How many of the last tokens occurred before, where the suffix path is taken from; 0 when nothing was matched."""
 
     def __len__(self) -> int:
         return len(self.tokens)

@@ -189,8 +189,9 @@ static int engine_draft(Engine *e, int32_t max_nodes, int suffix_tokens)
         (e->fixed ? search_fixed : search_best_first)(t, &e->search, e->memories, e->kept, &e->fusion, max_nodes);
     });
     t->suffix_start = t->count;
+    t->suffix_match = 0;
     TIMED(e, TIME_SUFFIX, {
-        if (e->use_suffix && suffix_tokens > 0) start = suffix_match(&e->suffix);
+        if (e->use_suffix && suffix_tokens > 0) start = suffix_match(&e->suffix, &t->suffix_match);
         if (start >= 0) count = e->text_count - start < SUFFIX_REACH ? e->text_count - start : SUFFIX_REACH;
         if (count > 0) tree_add_suffix(t, &e->search, e->text + start, count, suffix_tokens);
     });

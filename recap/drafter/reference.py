@@ -73,10 +73,10 @@ class Core:
             tree.fixed(max_nodes)
         else:
             tree.best_first(max_nodes)
-        start = self.suffix.match() if self.use_suffix else -1
+        start, matched = self.suffix.match() if self.use_suffix and suffix_tokens else (-1, 0)
         tree.add_suffix(self.text[start : start + SUFFIX_REACH] if start >= 0 else [], suffix_tokens)
         self.tree = tree
-        return tree.pack()
+        return tree.pack(matched)
 
     def observe(self, ids: np.ndarray, logits: np.ndarray) -> None:
         rows = make_rows(ids, logits)

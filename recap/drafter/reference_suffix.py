@@ -38,10 +38,11 @@ class Suffix:
         else:
             self.last, self.last_is_break = self._add(0), True
 
-    def match(self) -> int:
-        """Position after the earliest earlier occurrence of the longest repeated suffix; -1 when none is repeated."""
+    def match(self) -> tuple[int, int]:
+        """Position after the earliest earlier occurrence of the longest repeated suffix, and that suffix's length; -1
+        and 0 when none is repeated."""
         link = self.links[self.last]
-        return self.first_ends[link] + 1 if link > 0 else -1
+        return (self.first_ends[link] + 1, self.lengths[link]) if link > 0 else (-1, 0)
 
     def _add(self, link: int) -> int:
         self.lengths.append(self.size + 1)

@@ -77,7 +77,8 @@ class Tree:
                 child = self._add(at, token, 0.0, [0.0] * 3, [0.0] * 3)
             at = child
 
-    def pack(self) -> Draft:
+    def pack(self, suffix_match: int) -> Draft:
+        """The tree as arrays; `suffix_match` is handed through."""
         n = len(self.tokens)
         mask = np.zeros((n, n), bool)
         for i, parent in enumerate(self.parents):
@@ -93,6 +94,7 @@ class Tree:
             np.array(self.weights, np.float64),
             np.array(self.shares, np.float64),
             self.suffix_start,
+            suffix_match,
         )
 
     def _expand(self, at: int) -> Fused | None:

@@ -158,10 +158,12 @@ static int suffix_append(Suffix *s, int32_t token, int32_t position)
     return 0;
 }
 
-/* Position after the earliest earlier occurrence of the longest repeated suffix; -1 when no suffix is repeated. */
-static inline int32_t suffix_match(const Suffix *s)
+/* Position after the earliest earlier occurrence of the longest repeated suffix, whose length goes to `*length`; -1
+ * and 0 when no suffix is repeated. */
+static inline int32_t suffix_match(const Suffix *s, int32_t *length)
 {
     int32_t link = s->state_count ? s->states[s->last].link : 0;
+    *length = link > 0 ? s->states[link].length : 0;
     return link > 0 ? s->states[link].first_end + 1 : -1;
 }
 

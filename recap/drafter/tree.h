@@ -32,7 +32,7 @@ typedef struct {
 } SearchSettings;
 
 typedef struct {
-    int32_t count, room, suffix_start, offer_count;
+    int32_t count, room, suffix_start, suffix_match, offer_count; /* suffix_match: tokens matched, 0 for none */
     int width;
     Node *nodes;
     Expansion *expansions;

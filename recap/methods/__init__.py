@@ -17,6 +17,9 @@ _MAKERS: dict[str, Callable[[RecapConfig], Proposer]] = {
 METHODS = tuple(_MAKERS)
 """Names accepted by `method=`."""
 
+AUTO_METHODS = frozenset({"recap"})
+"""Those whose trees the budget "auto" chooses; the others are measured with the numbers they were published with."""
+
 
 def proposer(method: str, config: RecapConfig | None = None) -> Proposer:
     """A fresh proposer with empty memories. Raises ValueError for a name that is not in METHODS."""

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 import torch
 
+from ..budget.learned import Learned, known
 from ..chat import Message, read_chat
 from ..pictures import digest, open_picture
 from .cache import PackedCache
@@ -52,6 +53,8 @@ class Target:
         self.placeholder, self.banned = placeholders(model.config)
         self.context_limit: int | None = getattr(self.runtime.text_config, "max_position_embeddings", None)
         self.prompter = self._make_prompter()
+        self.learned: Learned | None = None
+        """What its passes cost and how often candidates are accepted, once `measure` or a budget asked for it."""
         self._texts: dict[int, str] = {}
 
     def _make_prompter(self) -> PromptTokenizer:
@@ -74,8 +77,13 @@ class Target:
             "passes": self.runtime.describe(), "note": self.note,
         }  # fmt: skip
 
-    def warm_up(self) -> None:
-        """Load now what would otherwise be loaded by the first question. Nothing for most models."""
+    def warm_up(self, progress: Callable[[str, float | None], None] | None = None) -> None:
+        """Do now what the first question would otherwise wait for: measure what passes cost."""
+        self.measure(progress)
+
+    def measure(self, progress: Callable[[str, float | None], None] | None = None) -> Learned:
+        """What passes cost here: measured in a second or two, unless this or an earlier run has done it."""
+        return known(self, progress)
 
     # pictures and prompts
 

@@ -67,9 +67,10 @@ class BuiltinTarget(Target):
 
         return PromptTokenizer(self.tokenizer, render, holds_parts=False)
 
-    def warm_up(self) -> None:
-        """Load the front end's parts, some seconds, by looking at a blank picture."""
+    def warm_up(self, progress: Progress | None = None) -> None:
+        """Load the front end's parts, some seconds, by looking at a blank picture; measure what passes cost."""
         self.front_end.look(Image.new("RGB", (64, 64), "white"))
+        super().warm_up(progress)
 
     def see(self, opened: Opened) -> Picture:
         """Let the front end look; this is the whole encoding of a picture, about a second."""

@@ -15,6 +15,8 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
+from ...folders import cache_folder  # noqa: F401
+
 MANIFEST = "manifest.json"
 _SMALL = 8_000_000  # files up to this many bytes are hashed at every check: milliseconds
 _PARTIAL = ".partial-"
@@ -25,20 +27,6 @@ Progress = Callable[[str, "float | None"], None]
 
 class AssetError(RuntimeError):
     """The built-in model's files could not be had; the message says why and what to do."""
-
-
-def cache_folder() -> Path:
-    """`$RECAP_CACHE`, else recap-studio in the user's cache folder of this platform."""
-    chosen = os.environ.get("RECAP_CACHE")
-    if chosen:
-        return Path(chosen).expanduser().absolute()
-    if sys.platform == "win32":
-        base = os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local"
-    elif sys.platform == "darwin":
-        base = Path.home() / "Library" / "Caches"
-    else:
-        base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(base) / "recap-studio"
 
 
 def sha256(path: Path) -> str:
