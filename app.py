@@ -17,22 +17,20 @@ os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"
 os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
 
 import gradio as gr
-from starlette.middleware import Middleware
 
 import recap
 from recap.targets.loading import default_model
-from studio import inputs, parts, programs, recordings, wording
+from studio import inputs, parts, programs, recordings, wording, words
 from studio.desk import Desk
 from studio.examples import examples
-from studio.policy import OnlyThisServer
-from studio.theme import look
+from studio.serving import options
 from studio.views import views
 from studio.worker import Worker
 
 HERE = Path(__file__).parent
 
 
-def build(worker: Worker) -> gr.Blocks:
+def build(worker: Worker) -> inputs.Checked:
     """The page and its endpoints around one worker."""
     desk = Desk(worker, recordings.load(HERE / "assets" / "traces"))
     cards = examples(HERE / "assets" / "examples")
@@ -119,6 +117,7 @@ def build(worker: Worker) -> gr.Blocks:
         chosen.then(None, None, None, js="() => document.getElementById('send').focus()", **hidden)
         paper.click(parts.paper, None, [limit, *steer], queue=False, **hidden)
         programs.endpoints(worker)
+    page.routes = [words.route(desk.visitors, worker)]
     return page
 
 
@@ -146,11 +145,9 @@ def main() -> None:
     page = build(worker).queue(default_concurrency_limit=None)
     try:
         _, address, _ = page.launch(
-            **look(), footer_links=[], run_history=False, quiet=True,
-            enable_monitoring=False, ssr_mode=False, pwa=False, mcp_server=False, share=False, max_file_size="64mb",
-            app_kwargs={"middleware": [Middleware(OnlyThisServer)]}, prevent_thread_lock=True,
+            **options(page),
             server_port=int(port) if port else None,  # a port that was asked for is not quietly replaced by another
-        )  # fmt: skip
+        )
     except OSError as error:
         raise SystemExit(f"RECAP Studio cannot start: {error}") from None
     print(f"RECAP Studio is at {address} and loads {given.model} meanwhile. Ctrl-C ends it.", flush=True)

@@ -215,6 +215,8 @@ class Answer(Job):
         """Path of the picture that the conversation held when this was asked."""
         self.prompt_end: list[int] = []
         """The last tokens of the prompt, as many as a memory's key may need."""
+        self.listeners = 0
+        """How many streams bring its words to a browser (`studio.words`)."""
 
     @property
     def text(self) -> str:

@@ -19,15 +19,13 @@ from recap.trace import Trace
 from recap.trace_json import TraceError, read_trace
 from visual import text
 
-from . import inputs, settings, wording
+from . import inputs, settings, wording, words
 from .conversation import Answer, Contest, Conversation, Job
 from .shelf import Shelf
 from .visitors import Visitors
 from .worker import Worker
 
 Change = dict[str, Any]
-TEXT_EVERY = 0.045
-"""Seconds between two looks at a growing answer: more than 20 updates a second."""
 NOTHING: Change = {"notice": gr.skip()}
 """Leaves the page as it is; gradio refuses an empty change."""
 MOST_SHOWN = 50
@@ -108,14 +106,14 @@ class Desk:
         yield {**self._now(mine), **({"prompt": ""} if emptied else {}), "notice": ""}
         try:
             name = None
-            for _ in answer.follow(TEXT_EVERY):
+            for _ in answer.follow(words.EVERY):
                 if mine.messages is not said:
                     break
                 wording.say(said, self.worker, answer)
                 if name is None and answer.trace is not None:
                     name = self._show(mine, answer.trace, "answer")
                     yield {"chat": said, "player": self._player(mine)}
-                else:
+                elif not answer.listeners:
                     yield {"chat": said}
         finally:  # the visitor closed the page, or the answer has ended
             answer.stop()

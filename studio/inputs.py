@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import gradio as gr
 from gradio.exceptions import InvalidPathError
+from starlette.routing import Route
 
 MOST_TOKENS = 1_000_000
 """More than any model's context; the model's own limit is told when the question is read."""
@@ -72,6 +73,9 @@ def _short(value: Any) -> str:
 class Checked(gr.Blocks):
     """Blocks whose inputs are checked before gradio fetches or opens anything. What it refuses itself is told as well,
     in a sentence that names no path of this server, instead of a traceback in the log and no word to the sender."""
+
+    routes: Sequence[Route] = ()
+    """What is answered beside gradio's own addresses."""
 
     async def preprocess_data(self, block_fn: Any, given: list[Any], state: Any, *rest: Any, **named: Any) -> list[Any]:
         pictures = [block for block in block_fn.inputs if isinstance(block, gr.Image)]

@@ -27,7 +27,7 @@ PLOTLY = Path(plotly.__file__).parent / "package_data" / "plotly.min.js"
 MOST_TOKENS = 200
 """Of an answer, before anyone has changed it."""
 REMEMBERED_KEY = "() => sessionStorage.getItem('recap-conversation') || ''"
-SCRIPTS = ("panels.js", "picture.js", "tree.js", "player.js", "race.js", "tour.js", "page.js")
+SCRIPTS = ("panels.js", "picture.js", "tree.js", "player.js", "race.js", "words.js", "tour.js", "page.js")
 TABS = {"steps": "Steps", "race": "Race", "memory": "Memory", "traces": "Traces"}
 
 

@@ -54,6 +54,11 @@ def say(said: list[dict[str, Any]], worker: Worker, answer: Answer) -> None:
     said[-1] = {"role": "assistant", "content": text.answer(answer.text) or _waiting(worker, answer)}
 
 
+def words(worker: Worker, answer: Answer) -> str:
+    """The answer as far as it is, or what it waits for, as HTML."""
+    return text.answer(answer.text or _waiting(worker, answer))
+
+
 def _waiting(worker: Worker, answer: Answer) -> str:
     if answer.ended:
         return "*(stopped before the first word)*" if answer.stopped else "*(the model said nothing)*"

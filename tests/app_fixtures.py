@@ -84,12 +84,10 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 def served(worker: Any) -> Iterator[str]:
     """The page in this process around a worker of the test's own; gives its address."""
     from app import build
-    from studio.theme import look
+    from studio.serving import options
 
     studio = build(worker).queue(default_concurrency_limit=None)
-    _, url, _ = studio.launch(
-        **look(), footer_links=[], quiet=True, ssr_mode=False, prevent_thread_lock=True, server_name="127.0.0.1"
-    )
+    _, url, _ = studio.launch(**options(studio), server_name="127.0.0.1")
     try:
         yield url
     finally:

@@ -12,6 +12,7 @@ const shown = () => {
 };
 const player = new Player(server, lost, shown);
 const track = new Track(player, shown);
+const words = new Words();
 const tour = new Tour(() => see("steps"));
 let told = {};
 
@@ -48,6 +49,8 @@ function hear() {
     if (news.racing && news.race !== before.race) see("race");
     track.watch(news.key, news.race);
   }
+  if (news.live) words.listen(news.key);
+  else painted().then(() => told.live || words.done()); // when gradio's copy is there
   const other = news.id !== before.id;
   if ((news.live && !before.live) || (other && before.key && news.kind === "file")) see("steps");
   const watching = player.id === news.id; // and not something else that the reader has opened meanwhile

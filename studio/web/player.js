@@ -1,7 +1,7 @@
 // The one who knows which pass is on show: follows an answer while it grows, stays put when the reader has moved away.
 // Views are made by the server from (trace, pass, node, theme); the ones of a pass never change, so they are kept here.
 const KEPT = 400; // views
-const LIVE = { least: 190, most: 1200, rest: 5 }; // milliseconds between two looks at a growing answer; a look is
+const LIVE = { least: 190, most: 1200, rest: 8 }; // milliseconds between two looks at a growing answer; a look is
 // followed by that many times its own length of rest, because page and decoder may share one machine
 const UNHURRIED = 1000; // least milliseconds between two drawings of numbers that need no hurry
 const CALM = 140; // milliseconds after which a reader has stopped at a pass
