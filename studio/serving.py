@@ -6,6 +6,7 @@ from typing import Any
 
 from starlette.middleware import Middleware
 
+from .frames import Restful
 from .inputs import Checked
 from .policy import OnlyThisServer
 from .theme import look
@@ -17,5 +18,5 @@ def options(page: Checked) -> dict[str, Any]:
         **look(), "footer_links": [], "run_history": False, "quiet": True, "enable_monitoring": False,
         "ssr_mode": False, "pwa": False, "mcp_server": False, "share": False, "max_file_size": "64mb",
         "prevent_thread_lock": True,
-        "app_kwargs": {"middleware": [Middleware(OnlyThisServer)], "routes": page.routes},
+        "app_kwargs": {"middleware": [Middleware(OnlyThisServer), Middleware(Restful)], "routes": page.routes},
     }  # fmt: skip
