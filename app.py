@@ -130,11 +130,14 @@ def main() -> None:
                         help='"builtin", a folder, or a hub id (default: $MODEL, here %(default)s)')  # fmt: skip
     parser.add_argument("--device", help='"cpu", "cuda", ... (default: CUDA where there is one)')
     parser.add_argument("--dtype", default="auto", choices=("auto", "bfloat16", "float16", "float32"))
+    parser.add_argument("--threads", type=int, help="CPU threads of a pass (default: torch's own choice)")
     given = parser.parse_args()
 
     def load() -> Any:
-        target = recap.load_target(given.model, device=given.device, dtype=given.dtype)
-        target.warm_up()
+        target = recap.load_target(
+            given.model, device=given.device, dtype=given.dtype, threads=given.threads, progress=worker.tell
+        )
+        target.warm_up(worker.tell)
         return target
 
     worker = Worker(load)

@@ -14,7 +14,6 @@ import plotly
 from PIL import Image, ImageOps
 
 import recap
-from recap.config import BUDGETS
 from visual.listing import METHODS
 from visual.race import explain
 from visual.summary import legend, numbers
@@ -227,8 +226,8 @@ def settings() -> tuple[gr.Slider, list[Any], gr.Button]:
     controls: list[Any] = [
         gr.Slider(0, 2, temperature, step=0.05, label="Temperature", info="0: always the likeliest token", elem_id="temperature"),
         gr.Dropdown(defaults.BUDGET_CHOICES, value=budget, label="Budget", filterable=False, elem_id="budget",
-                    visible=len(BUDGETS) > 1),
-        gr.Slider(0, 255, nodes, step=1, label="Candidates per pass", info="The paper's 63 suit a large GPU", elem_id="nodes"),
+                    info="How many of them a pass gets"),
+        gr.Slider(0, 255, nodes, step=1, label="Candidates per pass", info="At most; the paper's 63 suit a large GPU", elem_id="nodes"),
         gr.Slider(1, 20, depth, step=1, label="Depth of the tree", elem_id="depth"),
     ]  # fmt: skip
     with gr.Row():
@@ -247,7 +246,7 @@ def settings() -> tuple[gr.Slider, list[Any], gr.Button]:
 
 def paper() -> list[Any]:
     """Values of the same controls as the paper has them."""
-    return [MOST_TOKENS, *defaults.defaults()]
+    return [MOST_TOKENS, *defaults.paper()]
 
 
 def player(functions: Sequence[Callable[..., Any]], value: str) -> gr.HTML:

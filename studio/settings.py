@@ -6,7 +6,7 @@ from typing import Any
 
 from recap.config import BUDGETS, FUSIONS, RecapConfig
 
-PAPER = RecapConfig()
+DEFAULT = RecapConfig()
 FUSION_NAMES = {
     "entropy": "entropy: prior × confidence (RECAP)",
     "prior": "prior: key length alone",
@@ -19,8 +19,17 @@ BUDGET_NAMES = {"auto": "auto: what pays on this machine", "paper": "paper: alwa
 
 
 def defaults() -> list[Any]:
-    """Values of the controls in the order in which `read` takes them: the paper's settings."""
-    return [0.0, PAPER.budget, PAPER.max_nodes, PAPER.max_depth, *PAPER.priors, PAPER.fusion, PAPER.persistent]
+    """Values of the controls in the order in which `read` takes them: the paper's settings, with the budget "auto"."""
+    return _values(DEFAULT)
+
+
+def paper() -> list[Any]:
+    """The same as the paper has them."""
+    return _values(DEFAULT.replace(budget="paper"))
+
+
+def _values(config: RecapConfig) -> list[Any]:
+    return [0.0, config.budget, config.max_nodes, config.max_depth, *config.priors, config.fusion, config.persistent]
 
 
 def choices(names: dict[str, str], known: tuple[str, ...]) -> list[tuple[str, str]]:

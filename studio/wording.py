@@ -17,7 +17,7 @@ def status(worker: Worker) -> str:
     """The model and what drafts, or that it is loading, or why it could not be loaded, as HTML."""
     target = worker.target
     core = recap.Drafter().backend if target else ""
-    return summary.status(target and target.describe(), core, worker.error, worker.seconds_loading)
+    return summary.status(target and target.describe(), core, worker.error, worker.seconds_loading, worker.doing)
 
 
 def flaw(path: str | None) -> str:

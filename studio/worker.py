@@ -34,10 +34,16 @@ class Worker:
         self.target: Any = None
         self.error = ""
         """Why the model could not be loaded: a sentence."""
+        self.doing = ""
+        """What loading is at: a sentence."""
 
     def start(self) -> None:
         """Begin loading."""
         self._thread.submit(self._ensure_loaded)
+
+    def tell(self, text: str, fraction: float | None) -> None:
+        """What `load` may report its progress to."""
+        self.doing = text + ("." if fraction is None else f" ({fraction:.0%}).")
 
     @property
     def loading(self) -> bool:

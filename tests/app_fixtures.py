@@ -169,14 +169,22 @@ def reload(page: Page) -> None:
 
 
 def settle(page: Page, **values: int) -> None:
-    """Set number controls of the settings panel by their ids."""
+    """Set number controls of the settings panel by their ids. A number of nodes means that many in every pass."""
     page.click("#open-settings")
+    if "nodes" in values:
+        choose(page, "budget", "paper")
     for name, value in values.items():
         field = page.locator(f"#{name} input[type=number]")
         field.fill(str(value))
         field.press("Tab")
     page.keyboard.press("Escape")
     expect(page.locator("#settings")).to_be_hidden()
+
+
+def choose(page: Page, name: str, label: str) -> None:
+    """Take an entry of a list by the beginning of its label."""
+    page.click(f"#{name} input")
+    page.get_by_role("option", name=re.compile(f"^{re.escape(label)}")).click()
 
 
 def bring(page: Page, picture: Path) -> None:

@@ -43,6 +43,8 @@ def test_time_by_part_adds_up() -> None:
     assert widths == [12.5, 25.0, 0.05, 3.9, 0.1, 58.45] and sum(widths) == pytest.approx(100)
     nothing = replace(trace, encode_seconds=0, prefill_seconds=0, decode_seconds=0, steps=[])
     assert "No time was measured" in race.split(nothing)
+    assert "worth remembering" not in race.split(trace)
+    assert "predictions at 7 of its tokens were worth remembering" in race.split(replace(trace, seeded_rows=7))
 
 
 def test_the_result_measures_by_plain_decoding_on_whichever_side() -> None:

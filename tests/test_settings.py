@@ -18,8 +18,9 @@ def read(**changes: Any) -> tuple[float, RecapConfig]:
 
 
 def test_the_defaults_are_the_papers() -> None:
-    assert settings.defaults() == [0.0, "paper", 63, 10, 0.70, 0.20, 0.10, "entropy", True]
-    assert settings.read(*settings.defaults()) == (0.0, RecapConfig())
+    assert settings.paper() == [0.0, "paper", 63, 10, 0.70, 0.20, 0.10, "entropy", True]
+    assert settings.read(*settings.paper()) == (0.0, RecapConfig(budget="paper"))
+    assert settings.read(*settings.defaults()) == (0.0, RecapConfig()) and RecapConfig().budget == "auto"
     assert tuple(inspect.signature(settings.read).parameters) == ORDER
 
 

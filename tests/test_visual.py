@@ -6,6 +6,7 @@ import inspect
 import json
 import random
 import re
+from dataclasses import replace
 from html import unescape
 from html.parser import HTMLParser
 
@@ -133,7 +134,7 @@ def test_no_text_becomes_markup() -> None:
     assert set(re.findall(r"<(/?\w+)", shown)) <= {"b", "/b", "br"} and "<b>x" not in shown
     page = summary.caption(step)
     assert "<b>" not in page and "<a" not in page and "&lt;b&gt;" in page
-    about = dict.fromkeys(("name", "device", "dtype", "exact", "note"), "<script>")
+    about = dict.fromkeys(("name", "device", "dtype", "passes", "exact", "note"), "<script>")
     assert "<script" not in summary.status(about, "<script>") + summary.status(None, error="<script>")
 
 
@@ -306,8 +307,15 @@ def test_numbers_and_caption_and_status() -> None:
     trace.method = "ar"
     assert "This is plain decoding (AR) itself" in summary.numbers(trace)
     assert summary.numbers(None).count("<dd>–</dd>") == 5
+    chosen = replace(trace.steps[1], expected_tokens=1.5, expected_ms=12.0, plain_ms=10.0)
+    gain = len(chosen.committed) * 10.0 / (chosen.draft_ms + chosen.verify_ms + chosen.update_ms)
+    assert f"gain {gain:.1f}, 1.2 expected" in summary.caption(chosen) and "gain" not in summary.caption(trace.steps[1])
     assert summary.caption(None) == "" and "Pass 2 of 3" in summary.caption(trace.steps[1], 3)
-    about = {"name": "builtin", "device": "cpu", "dtype": "bfloat16", "exact": True, "note": "A stand-in."}
-    assert all(word in summary.status(about, "c") for word in ("builtin", "cpu", "bfloat16", "C core", "A stand-in."))
+    about = {"name": "builtin", "device": "cpu", "dtype": "bfloat16", "passes": "torch (2 threads)", "exact": True,
+             "note": "A stand-in."}  # fmt: skip
+    assert all(word in summary.status(about, "c") for word in ("builtin", "cpu", "bfloat16", "C core", "2 threads", "A stand-in."))
     assert "Python twin" in summary.status(about, "python") and "oading" in summary.status(None, seconds=3)
+    assert "3 s so far. Measuring &lt;passes&gt; (40%)." in summary.status(None, seconds=3, doing="Measuring <passes> (40%).")
+    compiled = {**about, "dtype": "float32", "passes": "compiled (avx2)"}
+    assert "bit for bit" in summary.status(compiled) and "bit" not in summary.status({**compiled, "passes": "torch"})
     assert "no disk" in summary.status(None, error="no disk")

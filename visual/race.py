@@ -72,7 +72,8 @@ def split(trace: Trace) -> str:
     total = sum(spent.values())
     if total <= 0:
         return '<div class="split empty"><p>No time was measured yet.</p></div>'
-    parts = [(name, word, title, spent[name]) for name, word, title in PARTS if spent[name] >= total / 2000]
+    told = {"prefill": _seeded(trace)}
+    parts = [(name, word, title + told.get(name, ""), spent[name]) for name, word, title in PARTS if spent[name] >= total / 2000]
     bar = "".join(
         f'<i class="{name}" style="--part:{100 * time / total:.2f}" title="{escape(f"{title}: {_time(time)}")}"></i>'
         for name, _, title, time in parts
@@ -82,6 +83,12 @@ def split(trace: Trace) -> str:
         for name, word, title, time in parts
     )
     return f'<div class="split"><div class="bar" aria-hidden="true">{bar}</div><ul>{legend}</ul></div>'
+
+
+def _seeded(trace: Trace) -> str:
+    if trace.seeded_rows is None:
+        return ""
+    return f"; predictions at {trace.seeded_rows} of its tokens were worth remembering"
 
 
 def result(left: Trace, right: Trace, names: Sequence[str]) -> str:

@@ -62,6 +62,8 @@ def caption(step: Step | None, passes: int = 0, ended: bool = False) -> str:
         f"{len(accepted)} accepted" + (" + 1 of the model's own" if step.bonus is not None else ""),
         f"{spent:.0f} ms" if spent < 2000 else f"{spent / 1000:.1f} s",
     ]
+    if step.expected_gain is not None:
+        facts.append(f'<span title="{_GAIN}">gain {step.gain:.1f}, {step.expected_gain:.1f} expected</span>')
     said = "".join(chip(step.text(node), knowledge.proposer(step, node)) for node in accepted)
     none = "The model accepted none of them." if candidates else "Nothing was proposed."
     story = f"The model accepted {said}." if accepted else none
@@ -73,6 +75,9 @@ def caption(step: Step | None, passes: int = 0, ended: bool = False) -> str:
     elif accepted:
         story += " There the answer ended." if ended else " There the limit of tokens was reached."
     return f'<p class="facts">{" · ".join(facts)}</p><p class="story">{story}</p>'
+
+
+_GAIN = "Tokens per second of this pass over those of plain decoding; the budget chose its candidates by what it expected"
 
 
 def chip(token: str, source: str) -> str:
@@ -94,22 +99,24 @@ def legend() -> str:
     return '<ul class="legend">' + "".join(parts) + "</ul>"
 
 
-def status(description: dict[str, Any] | None, core: str = "", error: str = "", seconds: float = 0.0) -> str:
-    """The model, where it runs and what drafts; or that it is loading, or why it could not be loaded."""
+def status(
+    description: dict[str, Any] | None, core: str = "", error: str = "", seconds: float = 0.0, doing: str = ""
+) -> str:
+    """The model, where it runs and what drafts; or that it is loading and what it is at, or why it could not be loaded."""
     if error:
         return f'<p class="status bad" role="status"><b>No model.</b> {escape(error)} The next question retries.</p>'
     if description is None:
         return (
-            f'<p class="status busy" role="status"><i></i><b>Loading the model</b>, {seconds:.0f} s so far. '
+            f'<p class="status busy" role="status"><i></i><b>Loading the model</b>, {seconds:.0f} s so far. {escape(doing)} '
             "You can ask already: the question waits. The first start ever takes longest.</p>"
         )
-    name, device, dtype = (escape(str(description[key])) for key in ("name", "device", "dtype"))
+    name, device, dtype, passes = (escape(str(description[key])) for key in ("name", "device", "dtype", "passes"))
     exact = "same tokens as plain decoding" + ("" if description["exact"] else ", up to rounding")
-    if description["exact"] and description["dtype"] != "float32":
+    if description["exact"] and (description["dtype"] != "float32" or "compiled" in description["passes"]):
         exact += " (passes checked bit for bit on this machine)"
     drafting = {"c": "C core", "python": "Python twin (the C core is not built)"}.get(core, core)
     note = f'<span class="note">{escape(description["note"])}</span>' if description["note"] else ""
     return (
-        f'<p class="status" role="status"><b>{name}</b> · {device} · {dtype} · {escape(drafting)} · '
+        f'<p class="status" role="status"><b>{name}</b> · {device} · <span title="Passes of the model: {passes}">{dtype}</span> · {escape(drafting)} · '
         f"<span>{exact}</span></p>{note}"
     )

@@ -9,7 +9,6 @@ import numpy as np
 
 from ..drafter import Draft
 
-
 _CERTAIN = 0.98
 """The chance that any of a node's children is accepted is never taken to be more."""
 
