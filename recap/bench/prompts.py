@@ -1,22 +1,20 @@
 """Acceptance length, speed and equality with plain decoding on a JSONL file of prompts.
 
-A line holds "prompt", or "turns" of which the first is asked, and may hold "id", "category" and "images" (paths beside the
-file). RECAP with each budget and AR run side by side on every prompt, in turns which of them goes first; U is kept over
-the file, as in the paper. `--repeats` goes through the whole file again, each time with empty memories.
+RECAP with each budget and AR run side by side on every prompt, in turns which of them goes first; U is kept over the
+file, as in the paper. `--repeats` goes through the whole file again, each time with empty memories.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import statistics
 from collections import defaultdict
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 from ..commands import options as shared
 from ..config import BUDGETS, RecapConfig
+from . import questions
 
 SLOWER = 0.97
 """An answer counts as slower than plain decoding below this S."""
@@ -25,51 +23,31 @@ _LONG = 32
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "file",
-        help='JSONL: a line is {"prompt": ...} or {"turns": [...]}, with "id", "category" and "images" (a list of paths) '
-        "if you like",
-    )
-    parser.add_argument("--max-new-tokens", type=int, default=150, help="(default: %(default)s)")
-    parser.add_argument("--limit", type=int, help="only the first so many prompts")
+    questions.add_arguments(parser)
     parser.add_argument(
         "--budget", action="append", choices=BUDGETS, help="measure this budget only; may be repeated (default: all)"
     )
-    parser.add_argument("--repeats", type=int, default=1, help="medians over so many repetitions (default: %(default)s)")
-    parser.add_argument("--json", metavar="FILE", help="write one record per prompt and repetition, JSONL")
     shared.add_model(parser)
     shared.add_config(parser)
 
 
 def run(options: argparse.Namespace) -> int:
-    if not Path(options.file).is_file():
-        raise ValueError(f"there is no file {options.file!r}")
-    if options.repeats < 1:
-        raise ValueError(f"--repeats must be 1 or more, got {options.repeats}")
-    questions = read(Path(options.file))[: options.limit]
+    asked = questions.read_options(options)
     config = shared.read_config(options)
     budgets = list(dict.fromkeys(options.budget or BUDGETS))
-    from tqdm import tqdm
-
     from ..generation import generate
 
     target = shared.load_model(options)
     generate(target, "Hello.", max_new_tokens=8)
-    records: list[dict[str, Any]] = []
-    with tqdm(total=len(questions) * options.repeats, unit="prompt") as bar:
-        for repeat in range(options.repeats):
-            for record in measure(target, questions, config, budgets, options.max_new_tokens, repeat):
-                records.append({"repeat": repeat, **record})
-                bar.update()
-                if options.json:  # as they come: a measurement that is stopped keeps what it has
-                    with open(options.json, "w" if len(records) == 1 else "a", encoding="utf-8") as file:
-                        file.write(json.dumps(records[-1]) + "\n")
+    records = questions.repeat(
+        options, len(asked), lambda turn: measure(target, asked, config, budgets, options.max_new_tokens, turn)
+    )
     print(report(records, budgets, target.describe()))
     return 0
 
 
 def measure(
-    target: Any, questions: list[dict[str, Any]], config: RecapConfig, budgets: list[str], max_new_tokens: int,
+    target: Any, asked: list[dict[str, Any]], config: RecapConfig, budgets: list[str], max_new_tokens: int,
     turn: int = 0,
 ) -> Iterator[dict[str, Any]]:
     """Once through the questions: yields a record for each, with what every budget did and what AR took beside it."""
@@ -78,15 +56,15 @@ def measure(
 
     sessions = {budget: Session(target, "recap", config.replace(budget=budget)) for budget in budgets}
     runners: dict[str, Callable[..., Any]] = {
-        "ar": lambda **asked: generate(target, method="ar", **asked),
-        **{budget: lambda session=session, **asked: generate(target, session=session, **asked)
+        "ar": lambda **request: generate(target, method="ar", **request),
+        **{budget: lambda session=session, **request: generate(target, session=session, **request)
            for budget, session in sessions.items()},
     }  # fmt: skip
     names = list(runners)
-    for number, question in enumerate(questions):
-        asked = dict(prompt=question["prompt"], images=question["images"], max_new_tokens=max_new_tokens)
+    for number, question in enumerate(asked):
+        request = dict(prompt=question["prompt"], images=question["images"], max_new_tokens=max_new_tokens)
         first = (number + turn) % len(names)
-        traces = {name: runners[name](**asked).trace for name in names[first:] + names[:first]}
+        traces = {name: runners[name](**request).trace for name in names[first:] + names[:first]}
         plain = traces.pop("ar")
         for session in sessions.values():
             session.reset()
@@ -103,32 +81,6 @@ def measure(
                 for budget, trace in traces.items()
             },
         }  # fmt: skip
-
-
-def read(path: Path) -> list[dict[str, Any]]:
-    """Questions of a file. Raises ValueError naming the line that is not one, or whose picture is missing."""
-    questions = []
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
-        if not line.strip():
-            continue
-        try:
-            raw = json.loads(line)
-            prompt = raw["prompt"] if "prompt" in raw else raw["turns"][0]
-            if not isinstance(prompt, str):
-                raise TypeError("the prompt is no text")
-            images = [str(path.parent / name) for name in raw.get("images", [])]
-            unknown = sorted(raw.keys() - {"id", "category", "prompt", "turns", "images"})
-            if unknown:
-                raise ValueError(f"{unknown[0]!r} is not one of id, category, prompt, turns, images")
-            if missing := [name for name in images if not Path(name).is_file()]:
-                raise ValueError(f"there is no picture {missing[0]!r}")
-        except (ValueError, KeyError, IndexError, TypeError, AttributeError) as error:
-            raise ValueError(f'{path}, line {number}: expected {{"prompt": text}} or {{"turns": [text]}} ({error})') from None
-        category = str(raw.get("category", ""))
-        questions.append({"id": str(raw.get("id", number)), "category": category, "prompt": prompt, "images": images})
-    if not questions:
-        raise ValueError(f"{path} holds no prompts")
-    return questions
 
 
 def report(records: list[dict[str, Any]], budgets: list[str], model: dict[str, Any]) -> str:

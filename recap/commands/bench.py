@@ -1,16 +1,17 @@
-"""Measure: the drafting core by itself, passes by their size, or acceptance and speed on a file of prompts."""
+"""Measure: the drafting core by itself, passes by their size, or whole answers to a file of prompts."""
 
 from __future__ import annotations
 
 import argparse
 
-from ..bench import core, passes, prompts
+from ..bench import core, generate, passes, prompts
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     kinds = parser.add_subparsers(dest="kind", required=True)
-    for name, module in (("core", core), ("passes", passes), ("prompts", prompts)):
-        kind = kinds.add_parser(name, help=(module.__doc__ or "").splitlines()[0])
+    for name, module in (("core", core), ("passes", passes), ("prompts", prompts), ("generate", generate)):
+        about = module.__doc__ or ""
+        kind = kinds.add_parser(name, help=about.splitlines()[0], description=about)
         module.add_arguments(kind)
         kind.set_defaults(measure=module.run)
 
