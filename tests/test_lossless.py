@@ -15,6 +15,8 @@ from .tiny_reference import Reference, chat
 QUESTION = "What is the woman carrying?"
 PICTURES = {0: [], 1: [tiny.picture(1)], 3: [tiny.picture(1), tiny.picture(2, 60, 120), tiny.picture(3, 31, 29)]}
 LENGTH = 90
+FIXED = recap.RecapConfig(budget="paper")
+"""Trees of the same size in every pass, whatever this machine's clock says."""
 
 every_family = pytest.mark.parametrize("family", tiny.FAMILIES)
 
@@ -147,7 +149,7 @@ def test_length_limit_inside_an_accepted_path(target, expected):
 def test_end_token_inside_an_accepted_path(target, expected, tiny_folder, tmp_path, family):
     """The answer stops at an end token that a draft holds, though more of the path would have been accepted."""
     answers = {
-        count: recap.generate(target(family), QUESTION, shown, max_new_tokens=LENGTH)
+        count: recap.generate(target(family), QUESTION, shown, max_new_tokens=LENGTH, config=FIXED)
         for count, shown in PICTURES.items()
     }
     count, whole = max(answers.items(), key=lambda pair: pair[1].acceptance_length)
@@ -166,7 +168,7 @@ def test_end_token_inside_an_accepted_path(target, expected, tiny_folder, tmp_pa
             side = Reference(folder)
             ids = side.answer(side.inputs(chat(QUESTION, PICTURES[count])), LENGTH)
             ending = recap.load_target(folder, device="cpu", dtype="float32")
-            answer = recap.generate(ending, QUESTION, PICTURES[count], max_new_tokens=LENGTH)
+            answer = recap.generate(ending, QUESTION, PICTURES[count], max_new_tokens=LENGTH, config=FIXED)
             assert answer.token_ids == ids == whole.token_ids[: position + 1]
             assert answer.finish_reason == "stop"
             assert answer.trace.steps[-1].accepted_nodes, "the end token was meant to be a draft"
@@ -232,12 +234,11 @@ def test_bad_arguments_are_named(target, settings, word):
 def test_a_drafter_brings_its_memories(target, expected):
     """The second answer to the same question drafts from what the first one left, and is the same answer."""
     drafter = recap.drafter("recap")
-    answers = [
-        recap.generate(target("llava"), QUESTION, PICTURES[1], max_new_tokens=LENGTH, drafter=drafter) for _ in range(2)
-    ]
+    settings = {"max_new_tokens": LENGTH, "config": FIXED}
+    answers = [recap.generate(target("llava"), QUESTION, PICTURES[1], drafter=drafter, **settings) for _ in range(2)]
     assert answers[0].token_ids == answers[1].token_ids == expected("llava", 1)[1]
     assert len(answers[1].trace.steps) < len(answers[0].trace.steps)
-    fresh = recap.generate(target("llava"), QUESTION, PICTURES[1], max_new_tokens=LENGTH)
+    fresh = recap.generate(target("llava"), QUESTION, PICTURES[1], **settings)
     assert len(fresh.trace.steps) == len(answers[0].trace.steps), "there must be no hidden shared memory"
 
 
@@ -245,8 +246,9 @@ def test_both_backends_decode_alike(target, expected):
     """C core and Python twin: same steps, same trees."""
     answers = []
     for backend in ("c", "python"):
-        drafter = recap.Drafter(recap.RecapConfig(), backend=backend)
-        answers.append(recap.generate(target("llava"), QUESTION, PICTURES[1], max_new_tokens=60, drafter=drafter))
+        drafter = recap.Drafter(FIXED, backend=backend)
+        settings = {"max_new_tokens": 60, "config": FIXED}
+        answers.append(recap.generate(target("llava"), QUESTION, PICTURES[1], drafter=drafter, **settings))
     first, second = (answer.trace for answer in answers)
     assert first.token_ids == second.token_ids == expected("llava", 1)[1][:60]
     for ours, theirs in zip(first.steps, second.steps, strict=True):

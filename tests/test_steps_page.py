@@ -301,7 +301,7 @@ def test_dark_and_narrow_pages_show_the_recording_too(visit: Visit, silent: str)
 
 def test_the_tree_follows_the_answer_as_it_grows(page: Page, picture: Path) -> None:
     page.evaluate(RECORD)
-    ask(page, "What colour is this?", picture, tokens=24, nodes=24)
+    ask(page, "Write a story about this picture.", picture, tokens=200, nodes=24)
     writing(page)
     ended(page)
     seen = page.evaluate("window.seen")
