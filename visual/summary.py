@@ -109,7 +109,8 @@ def status(description: dict[str, Any] | None, core: str = "", error: str = "", 
         exact += " (passes checked bit for bit on this machine)"
     drafting = {"c": "C core", "python": "Python twin (the C core is not built)"}.get(core, core)
     note = f'<span class="note">{escape(description["note"])}</span>' if description["note"] else ""
+    why = f' title="{escape(description["exactness"])}"' if description.get("exactness") else ""
     return (
         f'<p class="status" role="status"><b>{name}</b> · {device} · {dtype} · {escape(drafting)} · '
-        f"<span>{exact}</span></p>{note}"
+        f"<span{why}>{exact}</span></p>{note}"
     )
