@@ -256,5 +256,6 @@ def _trace(
         messages=[{"role": message.role, "content": message.text} for message in prompt.messages],
         pictures=[picture.to_dict() for picture in prompt.pictures], prompt_tokens=len(prompt.ids),
         cached_tokens=start, max_new_tokens=max_new_tokens, temperature=float(temperature), seed=seed,
+        exactness=target.exactness,
         created=datetime.now(timezone.utc).isoformat(timespec="seconds"), versions=versions(),
     )

@@ -205,6 +205,8 @@ class Trace:
     decode_seconds: float = 0.0
     seeded_rows: int | None = None
     """Prompt rows whose predictions went to U; None where the method takes none, or an old trace does not tell."""
+    exactness: str = ""
+    """A sentence on `exact`: off, not needed, found at load, or what cannot be had; empty in an old trace."""
     comparison: Comparison | None = None
     version: int = VERSION
 

@@ -93,12 +93,12 @@ def read_trace(path: str | Path) -> Trace:
 
 
 def _upgrade(document: dict[str, Any]) -> dict[str, Any]:
-    """Version 1 told nothing of what a budget expected, nor of seeding."""
+    """Version 1 told nothing of what a budget expected, nor of seeding, nor why an answer was exact or not."""
     untold = dict.fromkeys(("expected_tokens", "expected_ms", "plain_ms"))
     steps = document["steps"]
     if isinstance(steps, list):
         steps = [{**untold, **step} if isinstance(step, dict) else step for step in steps]
-    return {"seeded_rows": None, **document, "steps": steps, "version": VERSION}
+    return {"seeded_rows": None, "exactness": "", **document, "steps": steps, "version": VERSION}
 
 
 def _plain(record: Any, skip: tuple[str, ...] = ()) -> dict[str, Any]:
@@ -310,6 +310,7 @@ _TRACE = _object(
     prefill_seconds=_positive,
     decode_seconds=_positive,
     seeded_rows=_optional(_integer(0)),
+    exactness=_text,
     comparison=_optional(
         lambda value, where: Comparison(
             **_object(

@@ -57,6 +57,13 @@ def test_round_trip_is_exact(trace: Trace) -> None:
     assert all(step.table is back.table for step in back.steps)
 
 
+def test_a_trace_that_does_not_tell_why_it_was_exact_is_read() -> None:
+    trace = make_trace(random.Random(3), steps=2, nodes=5)
+    old = {**json.loads(dump(trace)), "version": 1}
+    del old["exactness"]
+    assert load(json.dumps(old)) == replace(trace, exactness="")
+
+
 def test_empty_trace_and_methods() -> None:
     empty = replace(make_trace(random.Random(0), steps=0, compared=False), table=RowTable(), token_ids=[], text="")
     assert Trace.from_json(empty.to_json()) == empty

@@ -116,7 +116,8 @@ def status(
         exact += " (passes checked bit for bit on this machine)"
     drafting = {"c": "C core", "python": "Python twin (the C core is not built)"}.get(core, core)
     note = f'<span class="note">{escape(description["note"])}</span>' if description["note"] else ""
+    why = f' title="{escape(description["exactness"])}"' if description.get("exactness") else ""
     return (
-        f'<p class="status" role="status"><b>{name}</b> · {device} · <span title="Passes of the model: {passes}">{dtype}</span> · {escape(drafting)} · '
-        f"<span>{exact}</span></p>{note}"
+        f'<p class="status" role="status"><b>{name}</b> · {device} · <span title="Passes of the model: {passes}">{dtype}</span>'
+        f" · {escape(drafting)} · <span{why}>{exact}</span></p>{note}"
     )

@@ -29,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def read_options(options: argparse.Namespace) -> list[dict[str, Any]]:
     """The questions asked for. Raises ValueError for a file or a number that cannot be used."""
     for name in ("max_new_tokens", "limit", "repeats"):
-        value = getattr(options, name)
+        value = getattr(options, name, None)
         if value is not None and value < 1:
             raise ValueError(f"--{name.replace('_', '-')} must be 1 or more, got {value}")
     if not Path(options.file).is_file():

@@ -1,15 +1,17 @@
-"""Measure: the drafting core by itself, passes by their size, or whole answers to a file of prompts."""
+"""Measure: the drafting core, passes by their size, exactness, or acceptance and speed on a file of prompts."""
 
 from __future__ import annotations
 
 import argparse
 
-from ..bench import core, generate, passes, prompts
+from ..bench import core, exact, generate, passes, prompts
+
+KINDS = {"core": core, "passes": passes, "prompts": prompts, "generate": generate, "exact": exact}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     kinds = parser.add_subparsers(dest="kind", required=True)
-    for name, module in (("core", core), ("passes", passes), ("prompts", prompts), ("generate", generate)):
+    for name, module in KINDS.items():
         about = module.__doc__ or ""
         kind = kinds.add_parser(name, help=about.splitlines()[0], description=about)
         module.add_arguments(kind)

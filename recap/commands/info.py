@@ -36,6 +36,6 @@ def run(options: argparse.Namespace) -> int:
     print(f"{'model':14s}{name}")
     if options.load:
         described = shared.load_model(options).describe()
-        for key in ("device", "dtype", "exact", "passes", "note"):
+        for key in ("device", "dtype", "exact", "exactness", "passes", "note"):
             print(f"{key:14s}{described[key]}")
     return 0

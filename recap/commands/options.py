@@ -12,10 +12,15 @@ from ..config import RecapConfig
 
 
 def add_model(parser: argparse.ArgumentParser) -> None:
-    """--model, --device, --dtype, --threads."""
+    """--model, --device, --dtype, --exact, --threads."""
     parser.add_argument("--model", help='"builtin", a folder or a hub id (default: builtin, on CUDA Qwen2.5-VL-7B)')
     parser.add_argument("--device", help="cpu, cuda, cuda:1 (default: cuda when there is one)")
     parser.add_argument("--dtype", default="auto", help="auto, bfloat16, float16 or float32 (default: %(default)s)")
+    parser.add_argument(
+        "--exact", choices=("auto", "off"), default="auto",
+        help="in half precision, make passes of every size alike, so that a draft cannot change the answer: on a CPU where "
+        "that can be had, or off (default: %(default)s)",
+    )  # fmt: skip
     parser.add_argument("--threads", type=int, help="CPU threads (default: torch's own choice)")
 
 
@@ -24,7 +29,7 @@ def load_model(options: argparse.Namespace) -> Any:
     from ..targets.loading import default_model, load_target
 
     name = options.model or default_model()
-    return load_target(name, options.device, options.dtype, threads=options.threads, progress=tell)
+    return load_target(name, options.device, options.dtype, options.exact, options.threads, progress=tell)
 
 
 def tell(text: str, fraction: float | None) -> None:

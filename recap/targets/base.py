@@ -49,6 +49,8 @@ class Target:
         self.exact = self.runtime.exact or self.runtime.dtype == torch.float32
         """Whether a draft cannot change the answer. In half precision: passes of every size were bit-identical at load.
         float32 counts as exact: there passes differ in the last bits only, which no test has seen flip a token."""
+        self.exactness: str = self.runtime.exactness
+        """A sentence on `exact`: off, not needed, found at load, or what cannot be had."""
         self.end_ids = frozenset(_end_ids(model, self.tokenizer))
         self.placeholder, self.banned = placeholders(model.config)
         self.context_limit: int | None = getattr(self.runtime.text_config, "max_position_embeddings", None)
@@ -71,10 +73,10 @@ class Target:
         return PromptTokenizer(self.tokenizer, render, holds_parts=True)
 
     def describe(self) -> dict[str, Any]:
-        """Name, device, dtype, exact, what runs the passes, and note, for people to read."""
+        """Name, device, dtype, exact with a sentence on it, what runs the passes, and note, for people to read."""
         return {
             "name": self.name, "device": self.device, "dtype": self.dtype, "exact": self.exact,
-            "passes": self.runtime.describe(), "note": self.note,
+            "exactness": self.exactness, "passes": self.runtime.describe(), "note": self.note,
         }  # fmt: skip
 
     def warm_up(self, progress: Callable[[str, float | None], None] | None = None) -> None:

@@ -1,9 +1,9 @@
 """Attention whose result does not depend on how many nodes share a pass.
 
 In half precision a matrix product may round differently for one row than for many, and a token can flip. Accumulating
-attention in float64 makes the rounding to half precision the same whatever the summation order; passes of a single node
-are padded to two because some linears use another kernel for one row. Whether this suffices on this machine is checked
-when the target is loaded (`Runtime.check_exact`), never assumed.
+attention in float64 makes the rounding to half precision the same whatever the summation order; small passes are padded
+to two rows or more because some linears use another kernel for few rows. Whether this suffices on this machine, and how
+many rows it takes, is found out when the target is loaded (selftest.py), never assumed.
 """
 
 from __future__ import annotations
@@ -12,10 +12,20 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import numpy as np
 import torch
 from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
 NAME = "recap_exact"
+
+
+def read_mode(exact: bool | str) -> bool | str:
+    """True (insist), False or "auto". Raises ValueError for anything but these and "off", which is False."""
+    if isinstance(exact, str) and exact in ("auto", "off"):
+        return "auto" if exact == "auto" else False
+    if not isinstance(exact, bool):
+        raise ValueError(f'exact must be "auto", "off", True or False, got {exact!r}')
+    return exact
 
 
 def exact_attention(
@@ -41,6 +51,16 @@ def exact_attention(
 
 
 ALL_ATTENTION_FUNCTIONS.register(NAME, exact_attention)
+
+
+def padded(
+    tokens: np.ndarray, depths: np.ndarray, mask: np.ndarray, rows: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """A pass of at least `rows` nodes: copies of the last one are put behind, which nobody sees."""
+    spare = max(0, rows - len(tokens))
+    wider = np.pad(mask, (0, spare))
+    np.fill_diagonal(wider, True)
+    return np.pad(tokens, (0, spare), mode="edge"), np.pad(depths, (0, spare), mode="edge"), wider
 
 
 @contextmanager

@@ -43,7 +43,7 @@ def load_target(
       compiled passes, with its bfloat16 weights as they are; in torch, bfloat16 where the processor has AVX-512, else
       float32.
     - `exact`: in half precision, bit-identical passes of every size. "auto" asks for them on a CPU and reports in
-      `target.exact` what the check found; True insists.
+      `target.exact` what the check found, in `target.exactness` why; "off" (or False) does not ask, True insists.
     - `threads`: CPU threads of torch and of the compiled passes.
     - `progress`: told in words and as a fraction (None: unknown) what is fetched for "builtin" the first time.
     - `passes`: what evaluates "builtin" on a CPU: "compiled" (kernels in C), "torch", or "auto", the first where it is

@@ -12,14 +12,18 @@ import torch
 
 from .cache import PackedCache
 from .exact import NAME as EXACT
-from .exact import attention
+from .exact import attention, padded, read_mode
 from .predictions import Predictions
+from .selftest import examine
 
 _HALF = (torch.bfloat16, torch.float16)
 
 
 class Runtime:
-    """One loaded model. `exact`: whether half-precision passes are made independent of their size.
+    """One loaded model.
+
+    `exact`: whether half-precision passes are made independent of their size ("auto": on a CPU, where that can be had).
+    `rows`: the least rows of a pass then. `exactness`: what was found, in a sentence.
 
     Passes are serialised by `lock`, because the attention function is a property of the whole model.
     """
@@ -37,9 +41,12 @@ class Runtime:
         self.mrope = False
         """Whether positions are (3, 1, n): set by the adapter of a family with multimodal rotary positions."""
         self.body_inputs = frozenset(inspect.signature(self.body.forward).parameters)
-        self._head = model.get_output_embeddings()
+        self.head = model.get_output_embeddings()
+        self.decoder = model.get_decoder()
+        self.hidden_size = model.get_input_embeddings().embedding_dim
         self._check_head(model)
-        self.exact = self._decide_exact(exact)
+        self.exact, self.rows, self.exactness = False, 1, ""
+        self._decide_exact(exact)
 
     def describe(self) -> str:
         """What runs a pass, for people to read."""
@@ -79,7 +86,10 @@ class Runtime:
     @torch.inference_mode()
     def predict(self, hidden: torch.Tensor) -> Predictions:
         """Logits for hidden states (n, hidden size)."""
-        return Predictions(self._head(hidden))
+        n = len(hidden)
+        if n < self.rows:
+            hidden = torch.cat([hidden, hidden[-1:].expand(self.rows - n, -1)])
+        return Predictions(self.head(hidden)[:n])
 
     @torch.inference_mode()
     def verify(
@@ -96,8 +106,8 @@ class Runtime:
                 f"the draft holds token {tokens.max()}, but this model knows {self.vocabulary}: the drafter remembers another "
                 "model's tokens; use a fresh one, or reset() it"
             )
-        if self.exact and n == 1:  # see exact.py: one row may round differently
-            tokens, depths, mask = np.repeat(tokens, 2), np.repeat(depths, 2), np.eye(2, dtype=bool)
+        if n < self.rows:  # see exact.py: few rows may round differently
+            tokens, depths, mask = padded(tokens, depths, mask, self.rows)
         positions = self._tensor(depths) + (cache.length + rope_delta)
         with self.lock, attention(self.text_config, EXACT) if self.exact else nullcontext():
             hidden = self.body(
@@ -107,7 +117,7 @@ class Runtime:
                 cache=cache,
                 use_cache=True,
             ).last_hidden_state[0]
-            return Predictions(self._head(hidden)[:n])
+            return Predictions(self.head(hidden)[:n])
 
     def _additive(self, mask: np.ndarray, past: int) -> torch.Tensor | None:
         """(1, 1, n, past + n): everything kept is visible, and of the tree the ancestors."""
@@ -134,28 +144,34 @@ class Runtime:
         expected = model(input_ids=ids, use_cache=False).logits
         if not bool(torch.isfinite(expected).all()):
             raise ValueError(f"the weights of {type(model).__name__} are damaged: its logits are not finite")
-        if self._head is None or not torch.allclose(
-            self._head(self.body(input_ids=ids, use_cache=False).last_hidden_state), expected, rtol=1e-2, atol=1e-3
+        if self.head is None or not torch.allclose(
+            self.head(self.body(input_ids=ids, use_cache=False).last_hidden_state), expected, rtol=1e-2, atol=1e-3
         ):
             raise ValueError(
                 f"{type(model).__name__} does more than apply its output embeddings to its last hidden state, "
                 "which RECAP does not support yet"
             )
 
-    def _decide_exact(self, wanted: bool | str) -> bool:
-        if wanted not in (True, False, "auto"):
-            raise ValueError(f'exact must be True, False or "auto", got {wanted!r}')
-        if wanted is False or self.dtype not in _HALF or (wanted == "auto" and self.device.type != "cpu"):
-            return False
-        self.exact = True
-        if self.check_exact():
-            return True
-        if wanted is True:
-            raise ValueError(
-                f"exact=True: passes of different sizes differ on this machine in {self.dtype}; "
-                'use dtype="float32", or exact="auto" to go on without the guarantee'
-            )
-        return False
+    def _decide_exact(self, wanted: bool | str) -> None:
+        mode, dtype = read_mode(wanted), str(self.dtype).removeprefix("torch.")
+        if self.dtype not in _HALF:
+            self.exactness = f"not needed in {dtype}: passes of different sizes differ in the last bits only"
+        elif mode is False:
+            self.exactness = "off: passes of different sizes may round differently, and an answer may differ"
+        elif mode == "auto" and self.device.type != "cpu":
+            self.exactness = f"not asked for on {self.device.type}: passes of different sizes may round differently"
+        else:
+            self.exact = True
+            self.rows, fault = examine(self)
+            self.exact = not fault
+            self.exactness = f"cannot be had on this machine in {dtype}: {fault}" if fault else (
+                "found at load: passes of different sizes gave the same bits, with attention in float64 and at least "
+                f"{self.rows} rows a pass"
+            )  # fmt: skip
+            if fault and mode is True:
+                raise ValueError(
+                    f'exact=True {self.exactness}; use dtype="float32", or exact="auto" to go on without the guarantee'
+                )
 
     @torch.inference_mode()
     def check_exact(self, sizes: tuple[int, ...] = (2, 7, 24, 64)) -> bool:

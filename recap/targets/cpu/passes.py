@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
+from ..exact import read_mode
 from .checkpoint import Checkpoint
 
 if TYPE_CHECKING:
@@ -54,7 +55,8 @@ class Passes:
 
     `dtype` is float32 or bfloat16 and says what the weights are; arithmetic and cache are float32 either way, so for a
     checkpoint stored as bfloat16 both give the same bits and cost the same (widening loses nothing and is done in
-    registers). `exact`: a token's logits are the same bits in a pass of any size; checked once more when loading.
+    registers). A token's logits are the same bits in a pass of any size, whatever `exact` asks for; checked once more when
+    loading, and `exact` and `exactness` tell what was found.
 
     Raises ValueError for a model that the kernels do not compute, and for damaged weights.
     """
@@ -68,8 +70,7 @@ class Passes:
     ) -> None:  # fmt: skip
         from .compiled import Network
 
-        if exact not in (True, False, "auto"):
-            raise ValueError(f'exact must be True, False or "auto", got {exact!r}')
+        mode = read_mode(exact)
         if dtype not in DTYPES:
             raise ValueError(f"the compiled passes know float32 and bfloat16, not {dtype}")
         self.config = checkpoint.config
@@ -80,6 +81,12 @@ class Passes:
         self.lock = threading.RLock()
         self.network = Network(checkpoint, threads or torch.get_num_threads(), wide, dtype, instructions)
         self.exact = self.check_exact()
+        self.exactness = (
+            "built in and found at load: a token has the same bits in a pass of any size" if self.exact
+            else "cannot be had on this machine: passes of different sizes gave different bits"
+        )  # fmt: skip
+        if mode is True and not self.exact:
+            raise ValueError(f'exact=True {self.exactness}; use passes="torch"')
 
     def describe(self) -> str:
         """What runs a pass, for people to read."""

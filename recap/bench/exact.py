@@ -1,0 +1,162 @@
+"""Whether drafting changes answers: by number format, with the exact mode off and on, and in transformers itself.
+
+Every prompt of a file (JSONL, as for `bench prompts`) is answered by plain decoding (AR) and by RECAP with the paper's
+trees, and by transformers' own `generate` with and without prompt lookup. Counted is how many answers have the same
+tokens, and where the others part. Nothing is timed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from ..config import RecapConfig
+from .prompts import measure
+from .questions import read_options
+
+CONTENDERS = ("torch-bfloat16", "torch-float16", "torch-float32", "compiled")
+"""Passes and number format. The compiled passes are those of the built-in model; their arithmetic is float32."""
+LOOKUP = 10
+"""Tokens that transformers' prompt lookup drafts at once."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", help='JSONL: a line is {"prompt": ...} or {"turns": [...]}, "images" if you like')
+    parser.add_argument("--max-new-tokens", type=int, default=64, help="(default: %(default)s)")
+    parser.add_argument("--limit", type=int, help="only the first so many prompts")
+    parser.add_argument(
+        "--contenders", nargs="+", choices=CONTENDERS,
+        help="(default: all that this machine can run; compiled is for builtin)",
+    )  # fmt: skip
+    parser.add_argument("--no-transformers", action="store_true", help="leave transformers' own generate out")
+    parser.add_argument("--model", default="builtin", help='"builtin", a folder or a hub id (default: %(default)s)')
+    parser.add_argument("--device", default="cpu", help="(default: %(default)s)")
+    parser.add_argument("--threads", type=int, help="CPU threads (default: torch's own choice)")
+    parser.add_argument("--json", metavar="FILE", help="write one record per row of the table and prompt, JSONL")
+
+
+def run(options: argparse.Namespace) -> int:
+    questions = read_options(options)
+    records: list[dict[str, Any]] = []
+    for contender, exact in rows(options.contenders or possible(options.model, options.device), options.device):
+        target = load(options.model, contender, exact, options.device, options.threads)
+        # transformers knows no exact mode: it is asked once per number format
+        lookup = contender != "compiled" and exact != "auto" and not options.no_transformers
+        for record in answers(target, questions, options.max_new_tokens, lookup):
+            records.append({"contender": contender, "exact": exact, **record})
+            if options.json:  # as they come: a run that is stopped keeps what it has
+                with open(options.json, "w" if len(records) == 1 else "a", encoding="utf-8") as file:
+                    file.write(json.dumps(records[-1]) + "\n")
+    print(report(records, options.model))
+    return 0
+
+
+def possible(model: str, device: str) -> list[str]:
+    """Contenders that can be had for this model on this machine."""
+    import torch
+
+    from ..targets import cpu
+
+    names = list(CONTENDERS)
+    if model != "builtin" or device != "cpu" or not cpu.available():
+        names.remove("compiled")
+    try:
+        ones = torch.ones(2, 2, dtype=torch.float16, device=device)
+        torch.nn.functional.linear(ones, ones)
+    except RuntimeError:
+        names.remove("torch-float16")
+    return names
+
+
+def rows(contenders: Sequence[str], device: str) -> Iterator[tuple[str, str]]:
+    """(contender, exact): both modes where there are two, "" where the mode changes nothing."""
+    for name in dict.fromkeys(contenders):
+        half = name.startswith("torch") and name != "torch-float32" and device == "cpu"
+        yield from ((name, mode) for mode in (("off", "auto") if half else ("",)))
+
+
+def load(model: str, contender: str, exact: str, device: str, threads: int | None) -> Any:
+    """The target that a row of the table stands for."""
+    from ..targets.loading import load_target
+
+    passes, _, dtype = contender.partition("-")
+    mode = "auto" if exact == "auto" else False
+    return load_target(model, device, dtype or "auto", mode, threads, passes=passes)
+
+
+def answers(
+    target: Any, questions: list[dict[str, Any]], max_new_tokens: int, lookup: bool
+) -> Iterator[dict[str, Any]]:
+    """For each question: whether the target says exact, and the first token in which RECAP and AR differ (None: in
+    none); under "transformers" the same of its prompt lookup and its greedy generate, where it was asked."""
+    from tqdm import tqdm
+
+    config = RecapConfig(budget="paper")
+    measured = measure(target, questions, config, ["paper"], max_new_tokens)
+    for question, record in zip(questions, tqdm(measured, total=len(questions), unit="prompt")):
+        ours = record["budgets"]["paper"]
+        answer = {
+            "checked": target.exact, "number": record["number"], "tokens": record["tokens"], "tau": ours["tau"],
+            "nodes": ours["nodes"], "first_difference": ours["first_difference"],
+        }  # fmt: skip
+        if lookup and (not question["images"] or target.placeholder is None):
+            ids = target.prompt(question["prompt"], question["images"]).ids
+            answer["transformers"] = first_difference(*transformers_answers(target.model, ids, max_new_tokens))
+        yield answer
+
+
+def transformers_answers(model: Any, ids: Any, max_new_tokens: int) -> tuple[list[int], list[int]]:
+    """transformers' greedy answers to a prompt of these ids: with its prompt lookup, and without."""
+    import torch
+
+    prompt = torch.from_numpy(ids)[None].to(model.device)
+    asked = dict(
+        attention_mask=torch.ones_like(prompt), do_sample=False, max_new_tokens=max_new_tokens, repetition_penalty=1.0,
+        temperature=None, top_p=None, top_k=None,
+    )  # fmt: skip
+    with torch.inference_mode():
+        drafted = model.generate(prompt, prompt_lookup_num_tokens=LOOKUP, **asked)
+        plain = model.generate(prompt, **asked)
+    return drafted[0, len(ids) :].tolist(), plain[0, len(ids) :].tolist()
+
+
+def first_difference(ours: Sequence[int], theirs: Sequence[int]) -> int | None:
+    """Index of the first token that differs, None for equal answers."""
+    if list(ours) == list(theirs):
+        return None
+    return next((at for at, (a, b) in enumerate(zip(ours, theirs)) if a != b), min(len(ours), len(theirs)))
+
+
+def report(records: list[dict[str, Any]], model: str) -> str:
+    """A table, a line per contender and mode."""
+    groups: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for record in records:
+        groups.setdefault((record["contender"], record["exact"]), []).append(record)
+    lines = [
+        f"{model}: answers identical to plain decoding, token for token, and the median index of the first token that "
+        "differs in the others",
+        f"{'':16s}{'':7s}{'target':>8s}{'':>9s}{'':>7s}{'RECAP and AR':>26s}{'transformers, lookup':>26s}",
+        f"{'passes':16s}{'exact':7s}{'.exact':>8s}{'tokens':>9s}{'tau':>7s}"
+        + f"{'identical':>14s}{'differs at':>12s}" * 2,
+    ]
+    for (contender, exact), group in groups.items():
+        checked = "yes" if all(record["checked"] for record in group) else "no"
+        tau = statistics.fmean(record["tau"] for record in group)
+        lookup = [record["transformers"] for record in group if "transformers" in record]
+        lines.append(
+            f"{contender:16s}{exact or '-':7s}{checked:>8s}{sum(record['tokens'] for record in group):9d}{tau:7.2f}"
+            + _cells([record["first_difference"] for record in group]) + _cells(lookup)
+        )  # fmt: skip
+    return "\n".join(lines)
+
+
+def _cells(differences: list[int | None]) -> str:
+    """Identical of all, and the median first difference of the rest."""
+    if not differences:
+        return f"{'-':>14s}{'-':>12s}"
+    apart = [at for at in differences if at is not None]
+    where = f"{statistics.median(apart):g}" if apart else "-"
+    return f"{f'{len(differences) - len(apart)}/{len(differences)}':>14s}{where:>12s}"
