@@ -74,7 +74,8 @@ def test_equals_transformers(target, expected, family, count, method):
 def test_drafts_are_accepted(target, expected, family):
     """Without accepted drafts, equality would show nothing."""
     answers = [
-        recap.generate(target(family), QUESTION, pictures, max_new_tokens=LENGTH) for pictures in PICTURES.values()
+        recap.generate(target(family), QUESTION, pictures, max_new_tokens=LENGTH, config=FIXED)
+        for pictures in PICTURES.values()
     ]
     assert max(answer.acceptance_length for answer in answers) > 1.2
     origins = {origin for answer in answers for step in answer.trace.steps for origin in step.origin_of_committed()}
@@ -187,7 +188,7 @@ def test_end_token_right_after_prefill(target, expected, tiny_folder, tmp_path):
 def test_cache_grows_beyond_its_first_capacity(target, reference):
     side, loaded = reference("qwen2_5_vl"), target("qwen2_5_vl")
     inputs = side.inputs(chat(QUESTION, PICTURES[1]))
-    session = recap.Session(loaded)
+    session = recap.Session(loaded, config=FIXED)
     recap.generate(loaded, QUESTION, PICTURES[1], max_new_tokens=1, session=session)
     first, length = session.cache.capacity, 560
     session.reset()

@@ -47,7 +47,7 @@ def expected():
 
 def test_float32_equals_transformers(expected):
     loaded = recap.load_target("builtin", device="cpu", dtype="float32")
-    session = recap.Session(loaded)
+    session = recap.Session(loaded, config=recap.RecapConfig(budget="paper"))
     accepted = []
     for text, pictures in PROMPTS:
         answer = recap.generate(loaded, text, pictures, session=session, max_new_tokens=LENGTH)

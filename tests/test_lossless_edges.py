@@ -28,7 +28,7 @@ def test_bfloat16_is_exact_where_the_target_says_so(tiny_folder, target, family)
     assert loaded.dtype == "bfloat16"
     if not loaded.exact:
         pytest.skip("this machine's kernels are not row-invariant, and the target says so")
-    sessions = [recap.Session(loaded, method=method) for method in ("recap", "ar")]
+    sessions = [recap.Session(loaded, method=method, config=FIXED) for method in ("recap", "ar")]
     for text, pictures in ((QUESTION, PICTURES), ("Why?", []), ("And this?", PICTURES[:1])):
         ours, theirs = (
             recap.generate(loaded, text, pictures, session=session, max_new_tokens=60) for session in sessions
@@ -64,7 +64,8 @@ def test_a_model_with_eager_attention(tiny_folder, family):
     side.model = model.eval()
     inputs = side.inputs(chat(QUESTION, PICTURES))
     expected = side.answer(inputs, 60)
-    answer = recap.generate(recap.wrap(model, load_processor(folder)), QUESTION, PICTURES, max_new_tokens=60)
+    answer = recap.generate(recap.wrap(model, load_processor(folder)), QUESTION, PICTURES, max_new_tokens=60,
+                            config=FIXED)  # fmt: skip
     assert answer.token_ids == expected and answer.acceptance_length > 1.0
     out = model.generate(
         **inputs, do_sample=False, max_new_tokens=60, repetition_penalty=1.0, custom_generate=recap.custom_generate

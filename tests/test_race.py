@@ -10,6 +10,7 @@ import pytest
 import recap
 
 from . import tiny
+from .test_lossless import FIXED
 from .test_session import encoder_calls
 
 QUESTION, PICTURE = "What is the woman carrying?", tiny.picture(1)
@@ -29,11 +30,11 @@ def run(loaded, **settings):
 def test_both_lanes_say_what_they_would_say_alone(target, family, methods):
     loaded = target(family)
     calls, hook = encoder_calls(loaded)
-    race, order = run(loaded, methods=methods)
+    race, order = run(loaded, methods=methods, config=FIXED)
     hook.remove()
     assert len(calls) == 2 and all(trace.cached_tokens == 0 for trace in race.traces), "nothing is shared"
     for trace, method in zip(race.traces, methods):
-        alone = recap.generate(loaded, QUESTION, [PICTURE], method=method, max_new_tokens=LENGTH)
+        alone = recap.generate(loaded, QUESTION, [PICTURE], method=method, max_new_tokens=LENGTH, config=FIXED)
         assert trace.method == method and trace.token_ids == alone.token_ids and trace.text == alone.text
         assert trace.finish_reason == alone.finish_reason and len(trace.steps) == len(alone.trace.steps)
     assert [order.count(lane) for lane in (0, 1)] == [1 + len(trace.steps) for trace in race.traces]

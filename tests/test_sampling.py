@@ -11,6 +11,7 @@ import torch
 import recap
 
 from . import tiny
+from .test_lossless import FIXED
 
 QUESTION = "What is the woman carrying?"
 PICTURE = tiny.picture(1)
@@ -24,7 +25,8 @@ def test_equals_ar_with_the_same_seed(target, family, temperature):
     for seed in range(4):
         ours, theirs = (
             recap.generate(
-                loaded, QUESTION, [PICTURE], method=method, temperature=temperature, seed=seed, max_new_tokens=40
+                loaded, QUESTION, [PICTURE], method=method, temperature=temperature, seed=seed, max_new_tokens=40,
+                config=FIXED,
             )
             for method in ("recap", "ar")
         )
@@ -116,7 +118,7 @@ def test_distribution_is_the_targets(target, reference):
     prompt = loaded.prompt("Why?", []).ids
     drafter = recap.drafter("recap")
     recap.generate(loaded, "Why?", max_new_tokens=60, drafter=drafter)
-    session = recap.Session(loaded)
+    session = recap.Session(loaded, config=FIXED)
     session.use(drafter)
     messages = [{"role": "user", "content": "Why?"}]
     triples: Counter = Counter()

@@ -67,7 +67,7 @@ def test_several_turns_can_be_taken_back(target, family):
 
 def test_memories_outlive_a_turn_taken_back(target):
     loaded = target("llava")
-    session = recap.Session(loaded)
+    session = recap.Session(loaded, config=recap.RecapConfig(budget="paper"))
     before = ask(loaded, session, TURNS[0])
     drafter, rows = session.drafter(), session.drafter().stats()["U"]
     session.undo()
