@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 import statistics
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from ..commands import options as shared
@@ -54,17 +54,16 @@ def measure(
     from ..generation import compare, generate
     from ..session import Session
 
-    sessions = {budget: Session(target, "recap", config.replace(budget=budget)) for budget in budgets}
-    runners: dict[str, Callable[..., Any]] = {
-        "ar": lambda **request: generate(target, method="ar", **request),
-        **{budget: lambda session=session, **request: generate(target, session=session, **request)
-           for budget, session in sessions.items()},
-    }  # fmt: skip
-    names = list(runners)
+    # AR has a session too: a session knows the pictures that it has seen, and a file may ask about one twice
+    sessions = {"ar": Session(target, "ar")}
+    sessions |= {budget: Session(target, "recap", config.replace(budget=budget)) for budget in budgets}
+    names = list(sessions)
     for number, question in enumerate(asked):
         request = dict(prompt=question["prompt"], images=question["images"], max_new_tokens=max_new_tokens)
         first = (number + turn) % len(names)
-        traces = {name: runners[name](**request).trace for name in names[first:] + names[:first]}
+        traces = {
+            name: generate(target, session=sessions[name], **request).trace for name in names[first:] + names[:first]
+        }
         plain = traces.pop("ar")
         for session in sessions.values():
             session.reset()
