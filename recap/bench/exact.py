@@ -8,14 +8,13 @@ tokens, and where the others part. Nothing is timed.
 from __future__ import annotations
 
 import argparse
-import json
 import statistics
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ..config import RecapConfig
 from .prompts import measure
-from .questions import read_options
+from .questions import keep, read_options
 
 CONTENDERS = ("torch-bfloat16", "torch-float16", "torch-float32", "compiled")
 """Passes and number format. The compiled passes are those of the built-in model; their arithmetic is float32."""
@@ -47,9 +46,7 @@ def run(options: argparse.Namespace) -> int:
         lookup = contender != "compiled" and exact != "auto" and not options.no_transformers
         for record in answers(target, questions, options.max_new_tokens, lookup):
             records.append({"contender": contender, "exact": exact, **record})
-            if options.json:  # as they come: a run that is stopped keeps what it has
-                with open(options.json, "w" if len(records) == 1 else "a", encoding="utf-8") as file:
-                    file.write(json.dumps(records[-1]) + "\n")
+            keep(options, records)
     print(report(records, options.model))
     return 0
 

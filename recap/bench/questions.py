@@ -75,7 +75,12 @@ def repeat(
             for record in measure(turn):
                 records.append({"repeat": turn, **record})
                 bar.update()
-                if options.json:  # as they come: a measurement that is stopped keeps what it has
-                    with open(options.json, "w" if len(records) == 1 else "a", encoding="utf-8") as file:
-                        file.write(json.dumps(records[-1]) + "\n")
+                keep(options, records)
     return records
+
+
+def keep(options: argparse.Namespace, records: list[dict[str, Any]]) -> None:
+    """Write the latest record to --json as it comes: a measurement that is stopped keeps what it has."""
+    if options.json:
+        with open(options.json, "w" if len(records) == 1 else "a", encoding="utf-8") as file:
+            file.write(json.dumps(records[-1]) + "\n")
