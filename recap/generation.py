@@ -22,7 +22,7 @@ from .methods.base import Proposer
 from .session import Session
 from .targets.base import Target
 from .targets.prompt import Prompt
-from .trace import Comparison, Step, Trace
+from .trace import Comparison, Step, Trace, first_difference
 
 
 def _of_trace(name: str, meaning: str) -> property:
@@ -225,13 +225,10 @@ def generate(
 
 def compare(answer: Trace, plain: Trace) -> Comparison:
     """Attach plain AR decoding of the same request to a trace."""
-    ours, theirs = answer.token_ids, plain.token_ids
-    differs = next((i for i, (a, b) in enumerate(zip(ours, theirs)) if a != b), None)
-    if differs is None and len(ours) != len(theirs):
-        differs = min(len(ours), len(theirs))
     answer.comparison = Comparison(
-        list(theirs), plain.text, plain.encode_seconds, plain.prefill_seconds, plain.decode_seconds, differs
-    )
+        list(plain.token_ids), plain.text, plain.encode_seconds, plain.prefill_seconds, plain.decode_seconds,
+        first_difference(answer.token_ids, plain.token_ids),
+    )  # fmt: skip
     return answer.comparison
 
 

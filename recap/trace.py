@@ -6,6 +6,7 @@ so a trace survives JSON exactly (`recap.trace_json`).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -141,6 +142,14 @@ class Step:
         """For each committed token: memory | suffix | bonus."""
         origins = [self.origins[node] for node in self.accepted_nodes]
         return origins + ["bonus"] * (len(self.committed) - len(origins))
+
+
+def first_difference(ours: Sequence[int], theirs: Sequence[int]) -> int | None:
+    """Index of the first token that differs, the shorter length where one answer goes on, None for equal ones."""
+    differs = next((at for at, (one, other) in enumerate(zip(ours, theirs)) if one != other), None)
+    if differs is None and len(ours) != len(theirs):
+        return min(len(ours), len(theirs))
+    return differs
 
 
 @dataclass

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ..config import RecapConfig
+from ..trace import first_difference
 from .prompts import measure
 from .questions import keep, read_options
 
@@ -118,13 +119,6 @@ def transformers_answers(model: Any, ids: Any, max_new_tokens: int) -> tuple[lis
         drafted = model.generate(prompt, prompt_lookup_num_tokens=LOOKUP, **asked)
         plain = model.generate(prompt, **asked)
     return drafted[0, len(ids) :].tolist(), plain[0, len(ids) :].tolist()
-
-
-def first_difference(ours: Sequence[int], theirs: Sequence[int]) -> int | None:
-    """Index of the first token that differs, None for equal answers."""
-    if list(ours) == list(theirs):
-        return None
-    return next((at for at, (a, b) in enumerate(zip(ours, theirs)) if a != b), min(len(ours), len(theirs)))
 
 
 def report(records: list[dict[str, Any]], model: str) -> str:
