@@ -357,6 +357,10 @@ def test_fewer_candidates_make_smaller_trees_and_the_papers_settings_come_back(p
         shows(page, now)
         assert nodes(page).count() <= 1 + 8 + 4 + 1
     page.click("#open-settings")
+    edge = "one => [one.getBoundingClientRect().right, one.closest('.form').getBoundingClientRect().right]"
+    for name in ("depth", "keep"):  # the last ones of their groups did not wrap into a second column, out of sight
+        right, end = page.locator(f"#{name}").evaluate(edge)
+        assert right <= end + 1, name
     page.click("#paper")
     for name, value in (("nodes", "63"), ("limit", "200"), ("depth", "10")):
         expect(page.locator(f"#{name} input[type=number]")).to_have_value(value, timeout=SOON)
