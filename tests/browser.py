@@ -33,9 +33,10 @@ def executable() -> str:
 
 
 @contextmanager
-def chromium() -> Iterator[Browser]:
+def chromium(*flags: str) -> Iterator[Browser]:
+    """A browser with these command-line flags besides the usual ones."""
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=executable(), args=list(FLAGS))
+        browser = playwright.chromium.launch(executable_path=executable(), args=[*FLAGS, *flags])
         try:
             yield browser
         finally:

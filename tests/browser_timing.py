@@ -3,15 +3,20 @@
 1. From moving the step slider to the drawn tree, on a synthetic trace of 200 passes with 63 candidates each.
 2. Updates of the text and drawings of the tree per second while the model answers.
 3. Speed of decoding with the page open against the same answers without any page, taking turns in one process.
+
+With --apart the server keeps to the first core, with one thread of decoding, and the browser to the others: what the page
+costs the decoder when the visitor's browser runs on a machine of its own.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import random
 import statistics
 import tempfile
 import time
+from contextlib import ExitStack
 from pathlib import Path
 
 from playwright.sync_api import Page, expect
@@ -24,6 +29,8 @@ from . import synthetic
 from .app_fixtures import again, ready, see, served, settle, shows
 from .browser import chromium
 
+ELSEWHERE = "studio.test"
+"""A name of this machine under which the page does not know that it shares it with the decoder."""
 PROMPT = "Write a story about a lighthouse keeper and a storm."
 MOVE = """async (to) => {
   const input = document.querySelector("#step-slider input");
@@ -98,16 +105,28 @@ def main() -> None:
     parser.add_argument("--moves", type=int, default=40, help="slider moves (40; 0 leaves that part out)")
     parser.add_argument("--rounds", type=int, default=5, help="answers with and without the page, per method (5)")
     parser.add_argument("--tokens", type=int, default=120, help="tokens per answer (120)")
+    parser.add_argument("--apart", action="store_true", help="server and browser on cores of their own (Linux)")
     given = parser.parse_args()
+    cores = sorted(os.sched_getaffinity(0)) if given.apart else []
+    if given.apart and len(cores) < 2:
+        parser.error("--apart needs two cores, and there is one")
 
     def load() -> recap.targets.base.Target:
-        target = recap.load_target("builtin")
+        target = recap.load_target("builtin", threads=1 if given.apart else None)
         target.warm_up()
         return target
 
     worker = Worker(load)
-    worker.start()
-    with served(worker) as address, chromium() as browser:
+    with ExitStack() as stack:
+        if given.apart:
+            os.sched_setaffinity(0, cores[1:])  # processes and threads inherit it
+        browser = stack.enter_context(chromium(f"--host-resolver-rules=MAP {ELSEWHERE} 127.0.0.1"))
+        if given.apart:
+            os.sched_setaffinity(0, cores[:1])
+        worker.start()
+        address = stack.enter_context(served(worker))
+        if given.apart:
+            address = address.replace("127.0.0.1", ELSEWHERE)
         context = browser.new_context(viewport={"width": 1280, "height": 800})
         page = context.new_page()
         page.goto(address)

@@ -1,8 +1,9 @@
 // The one who knows which pass is on show: follows an answer while it grows, stays put when the reader has moved away.
 // Views are made by the server from (trace, pass, node, theme); the ones of a pass never change, so they are kept here.
 const KEPT = 400; // views
-const LIVE = { least: 190, most: 1200, rest: 8 }; // milliseconds between two looks at a growing answer; a look is
-// followed by that many times its own length of rest, because page and decoder may share one machine
+const HERE = ["localhost", "127.0.0.1", "[::1]"].includes(location.hostname);
+const LIVE = { least: 190, most: 1200, rest: HERE ? 8 : 0.3 }; // milliseconds between two looks at a growing answer; a
+// look is followed by that many times its own length of rest, a long one where page and decoder share one machine
 const UNHURRIED = 1000; // least milliseconds between two drawings of numbers that need no hurry
 const CALM = 140; // milliseconds after which a reader has stopped at a pass
 const READING = '<p class="facts">Reading the question. The tree appears with the first pass.</p>';
