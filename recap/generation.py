@@ -23,6 +23,7 @@ from .session import Session
 from .targets.base import Target
 from .targets.prompt import Prompt
 from .trace import Comparison, Step, Trace, first_difference
+from .writing import Writing
 
 
 def _of_trace(name: str, meaning: str) -> property:
@@ -60,6 +61,7 @@ class Stream(Iterator[Step]):
         self._session = session
         self._decoding = decoding
         self._held = held
+        self._writing = Writing(decoding.target.decode, decoding.target.settled)
         self._steps: Iterator[Step] | None = None
 
     def __iter__(self) -> Stream:
@@ -117,8 +119,8 @@ class Stream(Iterator[Step]):
         if decoding.finish_reason is not None:
             trace.finish_reason = decoding.finish_reason
             trace.text = target.decode(trace.token_ids)
-        else:  # a character may still miss its last bytes; it is shown once they are there
-            trace.text = target.decode(target.settled(trace.token_ids)).rstrip("\ufffd")
+        else:
+            trace.text = self._writing.read(trace.token_ids)
 
     def close(self) -> None:
         """Cancel, or do nothing when the answer has ended."""

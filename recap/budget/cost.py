@@ -15,9 +15,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
-NODES = (1, 2, 4, 8, 16, 24, 32, 48, 64, 96)
+NODES = (1, 2, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96)
 """Sizes of the passes that are measured, root included."""
-_ORDER = (1, 16, 64, 32, 8, 4, 24, 2, 48, 96)
+_ORDER = (1, 16, 64, 6, 12, 4, 8, 32, 2, 24, 48, 96)
 """Where a slow machine stops early, the sizes so far still outline the curve."""
 _ROUNDS = 5
 ROWS = 8

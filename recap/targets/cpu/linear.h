@@ -14,10 +14,11 @@ typedef struct {
 
 #define Operand NAME(Operand)
 
-/* `rows` rows times `panels` panels from w on, both constants where this is inlined. What lies `ahead` bytes further will
- * be read next and is fetched along the way. */
+/* `rows` rows times `panels` panels from w on, both constants where this is inlined. What will be read next, from `next`
+ * on, is fetched along the way, `pace` bytes of each panel per input. */
 INLINE void NAME(tile)(const int rows, const int panels, const int wide, const Operand *m, const char *w,
-                       const float *x, size_t x_stride, float *out, size_t out_stride, int add, size_t ahead)
+                       const float *x, size_t x_stride, float *out, size_t out_stride, int add, const char *next,
+                       size_t pace)
 {
     const size_t panel_bytes = m->panel_bytes, step = m->step;
     const int depth = m->depth;
@@ -28,7 +29,7 @@ INLINE void NAME(tile)(const int rows, const int panels, const int wide, const O
         for (int p = 0; p < panels; p++) {
             const char *at = w + p * panel_bytes + k * step;
             Vector low, high;
-            __builtin_prefetch(at + ahead, 0, 2);
+            __builtin_prefetch(next + p * panel_bytes + k * pace, 0, 2);
             if (wide) {
                 low = NAME(load)((const float *)at);
                 high = NAME(load)((const float *)at + LANES);
@@ -53,17 +54,18 @@ INLINE void NAME(tile)(const int rows, const int panels, const int wide, const O
 
 #define TILE(R, P)                                                                                                   \
     KERNEL void NAME(tile_##R##_##P)(const Operand *m, const char *w, const float *x, size_t x_stride, float *out,    \
-                                     size_t out_stride, int add, size_t ahead)                                       \
+                                     size_t out_stride, int add, const char *next, size_t pace)                      \
     {                                                                                                                \
         if (m->wide)                                                                                                 \
-            NAME(tile)(R, P, 1, m, w, x, x_stride, out, out_stride, add, ahead);                                      \
+            NAME(tile)(R, P, 1, m, w, x, x_stride, out, out_stride, add, next, pace);                                 \
         else                                                                                                         \
-            NAME(tile)(R, P, 0, m, w, x, x_stride, out, out_stride, add, ahead);                                      \
+            NAME(tile)(R, P, 0, m, w, x, x_stride, out, out_stride, add, next, pace);                                 \
     }
 
 TILES
 
-typedef void (*NAME(Tile))(const Operand *, const char *, const float *, size_t, float *, size_t, int, size_t);
+typedef void (*NAME(Tile))(const Operand *, const char *, const float *, size_t, float *, size_t, int, const char *,
+                           size_t);
 
 static const NAME(Tile) NAME(tiles)[MAX_ROWS] = {TILE_TABLE};
 static const NAME(Tile) NAME(broad_tiles)[MAX_ROWS] = {BROAD_TABLE};
@@ -81,14 +83,14 @@ KERNEL void NAME(multiply)(const Operand *m, int first, int count, int after, co
         size_t bytes = together * m->panel_bytes;
         for (; done + together <= count; done += together, w += bytes)
             NAME(broad_tiles)[n - 1](m, w, x, x_stride, out + done * W, out_stride, add,
-                                     done + 2 * together <= count + after ? bytes : 0);
+                                     done + 2 * together <= count + after ? w + bytes : w, m->step);
     }
     for (; done < count; done++, w += m->panel_bytes)
         for (int b = 0; b < blocks; b++) {
             int from = (int)((int64_t)n * b / blocks), to = (int)((int64_t)n * (b + 1) / blocks);
-            int last = b == blocks - 1 && done + 1 < count + after;
+            const char *next = done + 1 < count + after ? w + m->panel_bytes : w; /* each block fetches its share */
             NAME(tiles)[to - from - 1](m, w, x + from * x_stride, x_stride, out + from * out_stride + done * W,
-                                       out_stride, add, last ? m->panel_bytes : 0);
+                                       out_stride, add, next + m->panel_bytes / blocks * b, m->step / blocks);
         }
 }
 
