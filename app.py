@@ -26,6 +26,7 @@ from studio.examples import examples
 from studio.serving import options
 from studio.views import views
 from studio.worker import Worker
+from visual import summary
 
 HERE = Path(__file__).parent
 
@@ -38,7 +39,7 @@ def build(worker: Worker) -> inputs.Checked:
 
     with inputs.Checked(title="RECAP Studio", analytics_enabled=False, fill_width=True) as page:
         with gr.Row(equal_height=False, elem_id="head"):
-            status = parts.head(wording.status(worker))
+            status = parts.head(summary.connecting())
         with gr.Row(equal_height=False, elem_id="body"):
             with gr.Column(scale=5, min_width=320, elem_id="left"):
                 with gr.Row(equal_height=False, elem_id="show"):
@@ -67,8 +68,8 @@ def build(worker: Worker) -> inputs.Checked:
                 with gr.Column(elem_id="traces"):
                     upload, trace_notice = parts.traces()
         with gr.Column(elem_id="settings"):
-            limit, steer, paper = parts.settings()
-        key = gr.Textbox(visible=False)
+            limit, steer, ours, papers = parts.settings()
+        key, sure = gr.Textbox(visible=False), gr.Checkbox(visible=False)
         player = parts.player(views(desk.shelf, desk.visitors, worker), desk.first())
 
         places = {
@@ -93,13 +94,13 @@ def build(worker: Worker) -> inputs.Checked:
 
             return growing if inspect.isgeneratorfunction(handler) else once
 
-        def arrive(request: gr.Request, key: str) -> Iterator[dict[Any, Any]]:
-            yield from map(named, desk.arrive(request.session_hash, key))
+        def arrive(request: gr.Request, key: str, sure: bool) -> Iterator[dict[Any, Any]]:
+            yield from map(named, desk.arrive(request.session_hash, key, sure))
 
         def leave(request: gr.Request) -> None:
             desk.visitors.leave(request.session_hash)
 
-        page.load(arrive, key, outputs, js=parts.REMEMBERED_KEY, **hidden)
+        page.load(arrive, [key, sure], outputs, js=parts.REMEMBERED_KEY, **hidden)
         page.unload(leave)
         # "multiple": a question right after Clear must not be dropped because the cleared answer is still ending
         gr.on([send.click, prompt.submit], wired(desk.ask), [prompt, image, method, limit, *steer], outputs,
@@ -115,7 +116,8 @@ def build(worker: Worker) -> inputs.Checked:
         image.change(wording.flaw, image, flaw, queue=False, **hidden)
         chosen = samples.click(parts.sample(cards), None, [image, prompt], **hidden)
         chosen.then(None, None, None, js="() => document.getElementById('send').focus()", **hidden)
-        paper.click(parts.paper, None, [limit, *steer], queue=False, **hidden)
+        ours.click(parts.default_settings, None, [limit, *steer], queue=False, **hidden)
+        papers.click(parts.paper_settings, None, [limit, *steer], queue=False, **hidden)
         programs.endpoints(worker)
     page.routes = [words.route(desk.visitors, worker)]
     return page

@@ -157,12 +157,16 @@ def _integer(low: int, high: int = 2**63 - 1) -> Check:
     return check
 
 
-def _number(low: float = 0.0, high: float = math.inf) -> Check:
+_MOST = 1e12
+"""Times, scores, weights: nothing real comes near it, and more could not be drawn."""
+
+
+def _number(low: float = 0.0, high: float = _MOST) -> Check:
     def check(value: Any, where: str) -> float:
         if type(value) is int and abs(value) < 2**53:
             value = float(value)
         if type(value) is not float or not low <= value <= high:
-            limits = "of 0 or more" if high == math.inf else f"from {low:g} to {high:.0f}"
+            limits = "of 0 or more" if high == _MOST and not (type(value) is float and value > high) else f"from {low:g} to {high:.0f}"
             raise _wrong(where, f"a number {limits}", value)
         return value
 

@@ -49,10 +49,10 @@ class Desk:
         """What the player shows before anyone has come."""
         return json.dumps({"id": self._first, "live": False, "kind": "recording"})
 
-    def arrive(self, session_hash: str, key: str | None) -> Iterator[Change]:
+    def arrive(self, session_hash: str, key: str | None, sure: bool = False) -> Iterator[Change]:
         """A page was opened: a new conversation, or after a reload the one that it had."""
-        mine = self.visitors.arrive(session_hash, key or None)
-        if not mine.shown and not mine.messages:
+        mine = self.visitors.arrive(session_hash, key or None, sure is True)
+        if mine.on_show is None and not mine.messages:
             mine.on_show = self._first
         yield {**self._now(mine), "image": mine.picture, "status": wording.status(self.worker)}
         while self.worker.loading:
@@ -61,13 +61,18 @@ class Desk:
         yield {"status": wording.status(self.worker)}
         while mine.busy:  # the page was reloaded in the middle of an answer, which is now being stopped
             time.sleep(0.1)
+        ending = ""
         if mine.latest is not None and mine.messages:
             wording.say(mine.messages, self.worker, mine.latest)
-        yield {**self._now(mine), "image": mine.picture}
+            ending = wording.ending(mine.latest)
+        yield {**self._now(mine), "image": mine.picture, "notice": ending}
 
     def ask(
         self, mine: Conversation, question: str, path: str | None, way: str, most: int, *steer: Any
     ) -> Iterator[Change]:
+        if _twice(mine, question):
+            yield NOTHING
+            return
         try:
             _free(mine)
             question, most = inputs.question(question), inputs.tokens(most)
@@ -97,7 +102,7 @@ class Desk:
     ) -> Iterator[Change]:
         """Follow an answer; `emptied`: its question has left the box."""
         if not self._begin(answer):
-            yield {"notice": wording.notice(BUSY)}
+            yield NOTHING if _twice(mine, answer.prompt) else {"notice": wording.notice(BUSY)}
             return
         said, before = mine.messages, len(mine.messages)
         said += [{"role": "user", "content": {"path": answer.picture}}] if answer.picture else []
@@ -237,6 +242,11 @@ class Desk:
     def _now(self, mine: Conversation) -> Change:
         """Everything that shows a conversation, as it is at this moment."""
         return {"chat": mine.messages, "player": self._player(mine), **self._buttons(mine)}
+
+
+def _twice(mine: Conversation, question: Any) -> bool:
+    """Whether it is the question that is being answered, from a second click, or the box which that has emptied."""
+    return mine.answer is not None and isinstance(question, str) and question.strip() in ("", mine.answer.prompt.strip())
 
 
 def _free(mine: Conversation) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import gradio as gr
 from gradio.exceptions import InvalidPathError
-from starlette.routing import Route
+from starlette.routing import BaseRoute
 
 MOST_TOKENS = 1_000_000
 """More than any model's context; the model's own limit is told when the question is read."""
@@ -61,6 +61,11 @@ def path_of(payload: Any) -> str | None:
     return payload.path if payload else None
 
 
+def unread(payload: Any) -> Any:
+    """What stands in for gradio's own reading of a control whose value is checked, and spoken of, by `studio.settings`."""
+    return payload
+
+
 def _short(value: Any) -> str:
     if value is None:
         return "null"
@@ -74,16 +79,17 @@ class Checked(gr.Blocks):
     """Blocks whose inputs are checked before gradio fetches or opens anything. What it refuses itself is told as well,
     in a sentence that names no path of this server, instead of a traceback in the log and no word to the sender."""
 
-    routes: Sequence[Route] = ()
+    routes: Sequence[BaseRoute] = ()
     """What is answered beside gradio's own addresses."""
 
     async def preprocess_data(self, block_fn: Any, given: list[Any], state: Any, *rest: Any, **named: Any) -> list[Any]:
         pictures = [block for block in block_fn.inputs if isinstance(block, gr.Image)]
+        as_given = [*pictures, *(block for block in block_fn.inputs if block.preprocess is unread)]
         try:
             given = [uploaded(value) if block in pictures else value for block, value in zip(block_fn.inputs, given)]
         except ValueError as error:
             raise gr.Error(str(error), print_exception=False) from None
-        for block in pictures:
+        for block in as_given:
             if state is not None and block._id in state:  # gradio makes a part anew whenever an event may change it
                 state[block._id].preprocess = block.preprocess
         try:
@@ -92,8 +98,8 @@ class Checked(gr.Blocks):
             raise gr.Error(str(error.message)[:200], print_exception=False) from None
         except InvalidPathError:
             raise gr.Error("The picture is none that was uploaded to this server.", print_exception=False) from None
-        except FileNotFoundError:
-            raise gr.Error("The picture is no longer on this server: upload it again.", print_exception=False) from None
+        except OSError:
+            raise gr.Error("The picture is not on this server: upload it again.", print_exception=False) from None
         except (ValueError, TypeError) as error:
             sentence = f"The request does not fit this endpoint ({type(error).__name__})."
             raise gr.Error(sentence, print_exception=False) from None

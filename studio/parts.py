@@ -19,13 +19,22 @@ from visual.race import explain
 from visual.summary import legend, numbers
 
 from . import settings as defaults
-from .inputs import path_of
+from .inputs import path_of, unread
 from .theme import WEB
 
 PLOTLY = Path(plotly.__file__).parent / "package_data" / "plotly.min.js"
 MOST_TOKENS = 200
 """Of an answer, before anyone has changed it."""
-REMEMBERED_KEY = "() => sessionStorage.getItem('recap-conversation') || ''"
+REMEMBERED_KEY = """async () => {
+  const key = sessionStorage.getItem("recap-conversation") || "";
+  if (!key || !navigator.locks) return [key, false];
+  const mine = new Promise((hold) => navigator.locks.request(key, { signal: AbortSignal.timeout(1000) }, () => {
+    hold(true);
+    return new Promise(() => {});
+  }).catch(() => hold(false)));
+  return [key, await mine];
+}"""
+"""The tab's conversation, and whether no other page of this browser has it: pages lock their keys (web/page.js)."""
 SCRIPTS = ("panels.js", "picture.js", "tree.js", "player.js", "race.js", "words.js", "tour.js", "page.js")
 TABS = {"steps": "Steps", "race": "Race", "memory": "Memory", "traces": "Traces"}
 
@@ -186,7 +195,7 @@ def titled(name: str, title: str) -> None:
 
 def race() -> tuple[gr.Dropdown, gr.Dropdown]:
     """Two lanes and the result. Gives the choice of method of each lane."""
-    plain(explain(), "race-words")
+    plain(f'<div class="room">{explain()}</div>', "race-words")
     with gr.Row(equal_height=True, elem_id="lanes"):
         first, second = _lane(0, "ar"), _lane(1, "recap")
     room("result", "Press Race. The result appears here when both have ended.")
@@ -218,8 +227,9 @@ def traces() -> tuple[gr.File, gr.HTML]:
     return upload, told
 
 
-def settings() -> tuple[gr.Slider, list[Any], gr.Button]:
-    """Controls of the settings panel: the limit of tokens, the ones that `settings.read` takes, and the way back."""
+def settings() -> tuple[gr.Slider, list[Any], gr.Button, gr.Button]:
+    """Controls of the settings panel: the limit of tokens, the ones that `settings.read` takes, and two buttons for all of
+    them: the page's defaults, and the paper's values."""
     temperature, budget, nodes, depth, first, second, third, fusion, keep = defaults.defaults()
     plain('<h2>Settings</h2><button type="button" id="close-settings" aria-label="Close the settings">✕</button>', "settings-head")
     limit = gr.Slider(8, 512, MOST_TOKENS, step=8, label="Max tokens", elem_id="limit")
@@ -241,11 +251,21 @@ def settings() -> tuple[gr.Slider, list[Any], gr.Button]:
     ]
     plain('<p class="muted">They hold from the next question on. Other rules of fusion, depth or priors start with empty '
           "memories.</p>")  # fmt: skip
-    return limit, controls, gr.Button("Back to the paper's settings", elem_id="paper", size="sm")
+    for control in (limit, *controls):
+        control.preprocess = unread
+    with gr.Row():
+        ours = gr.Button("Back to the defaults", elem_id="defaults", size="sm", min_width=120)
+        papers = gr.Button("The paper's settings", elem_id="paper", size="sm", min_width=120)
+    return limit, controls, ours, papers
 
 
-def paper() -> list[Any]:
-    """Values of the same controls as the paper has them."""
+def default_settings() -> list[Any]:
+    """Values of all these controls before anyone has changed them."""
+    return [MOST_TOKENS, *defaults.defaults()]
+
+
+def paper_settings() -> list[Any]:
+    """The same as the paper has them."""
     return [MOST_TOKENS, *defaults.paper()]
 
 

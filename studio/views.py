@@ -120,7 +120,8 @@ def views(shelf: Shelf, visitors: Visitors, worker: Worker) -> list[View]:
             for name, trace in zip(names, traces)
         ]
         begun = [(name, trace) for name, trace in zip(names, traces) if trace is not None]
-        found = {"lanes": lanes, "ended": job.ended, "result": "", "badge": ""}
+        asked = race.explain(job.prompt, bool(job.picture))
+        found = {"lanes": lanes, "ended": job.ended, "asked": asked, "result": "", "badge": ""}
         if len(begun) == 2:
             found["result"] = (race.result if job.ended else race.standing)(*traces, names)
         if len(begun) == 2 and job.ended:

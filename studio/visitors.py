@@ -43,12 +43,19 @@ class Visitors:
         self._left: list[_Page] = []
         """Longest gone first."""
 
-    def arrive(self, session_hash: str, key: str | None = None) -> Conversation:
-        """The conversation of a page that was loaded. `key` is what an earlier page of the same tab was given.
+    def arrive(self, session_hash: str, key: str | None = None, sure: bool = False) -> Conversation:
+        """The conversation of a page that was loaded. `key` is what an earlier page of the same tab was given; `sure`:
+        the browser says that no other page of its has it.
 
-        A conversation on another live page is not taken from it: a duplicated tab brings a copied key. But that page
-        may be this one's old self, so it gets a moment to leave. With no conversation to go on with, a new one.
+        Otherwise a conversation on another live page is not taken from it: a duplicated tab brings a copied key. But that
+        page may be this one's old self, so it gets a moment to leave. With no conversation to go on with, a new one.
         """
+        if sure:  # whoever seems to have it was cut off without a word
+            with self._lock:
+                holders = [name for name, page in self._here.items() if page.conversation.key == key]
+                for name in holders:
+                    if name != session_hash:
+                        self._depart(name)
         deadline = self._clock() + _PATIENCE
         while True:
             with self._lock:

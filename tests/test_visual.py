@@ -298,9 +298,10 @@ def test_every_letter_of_an_answer_is_shown(markdown: str) -> None:
 def test_numbers_and_caption_and_status() -> None:
     trace = synthetic.trace(random.Random(1), steps=3)
     page = summary.numbers(trace)
-    assert f"{trace.acceptance_length:.2f}" in page and f"{trace.tokens_per_second:.1f}" in page and ">3<" in page
+    assert f"{trace.acceptance_length:.2f}" in page and f"S counts them: {trace.tokens_per_second:.1f}" in page and ">3<" in page
     names = re.findall("<dt>(.*?)</dt>", page)
-    assert names == ["S, times plain decoding", "tau, tokens a pass", "tokens per second", "passes of the model", "tokens"]
+    assert names == ["S, times plain decoding", "tau, tokens a pass", "tokens per second, writing", "passes of the model", "tokens"]
+    assert f"<dd>{(len(trace.token_ids) - 1) / trace.decode_seconds:.1f}</dd><dt>tokens per second" in page
     assert f"<dd>{trace.speedup:.1f}x</dd>" in page and "plain decoding (AR) on this machine, in the same run" in page
     trace.comparison = None
     assert "<dd>–</dd><dt>S," in summary.numbers(trace) and "press Race" in summary.numbers(trace)

@@ -1,19 +1,17 @@
-"""The stream that brings an answer's words to the browser."""
+"""The socket that brings an answer's words to the browser."""
 
 from __future__ import annotations
 
-import asyncio
-import json
-import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator
+from contextlib import ExitStack
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, WebSocketRoute, expect
 from starlette.applications import Starlette
 from starlette.testclient import TestClient
+from starlette.websockets import WebSocketDisconnect
 
 from studio import words
 from studio.conversation import Answer
@@ -45,73 +43,72 @@ def answer(visitors: Visitors) -> Answer:
     return answer
 
 
-def apart(work: Any) -> Any:
-    """Await it on a thread of its own: the browser of other tests has a running loop on this one."""
-    with ThreadPoolExecutor(1) as thread:
-        return thread.submit(asyncio.run, work).result()
-
-
 def said(answer: Answer, text: str) -> None:
     answer.trace = SimpleNamespace(text=text)
 
 
-def events(worker: Worker, answer: Answer, acts: list[Any]) -> list[dict[str, Any] | str]:
-    """What the stream says while `acts` happen, one whenever it has said something."""
-
-    async def collect() -> list[dict[str, Any] | str]:
-        found: list[dict[str, Any] | str] = []
-        async for event in words._events(worker, answer, 1, 0.001):
-            assert answer.listeners == 1
-            name, _, data = event.removesuffix("\n\n").partition(": ")
-            found.append(json.loads(data) if name == "data" else name + ": " + data)
-            if acts:
-                acts.pop(0)()
-        return found
-
-    found = apart(collect())
-    assert answer.listeners == 0
-    return found
+@pytest.fixture
+def client(visitors: Visitors, worker: Worker) -> Iterator[TestClient]:
+    with TestClient(Starlette(routes=[words.route(visitors, worker, 0.001)])) as client:
+        yield client
 
 
-def test_every_change_of_the_words_is_an_event_and_no_repetition_is(worker: Worker, answer: Answer) -> None:
-    def end() -> None:
+def place(answer: Answer) -> str:
+    return f"/words?key={answer.conversation.key}"
+
+
+def unheard(answer: Answer) -> bool:
+    """Whether nobody is counted as a listener any more, after a moment."""
+    deadline = time.monotonic() + 5
+    while answer.listeners and time.monotonic() < deadline:
+        time.sleep(0.005)
+    return not answer.listeners
+
+
+def test_every_change_of_the_words_is_a_message_and_no_repetition_is(client: TestClient, answer: Answer) -> None:
+    with client.websocket_connect(place(answer)) as socket:
+        found = [socket.receive_json()]
+        assert answer.listeners == 1
+        for text in ("One", "One", "One <b>"):
+            said(answer, text)
+            if found[-1]["html"] != f"<p>{text}</p>":
+                found.append(socket.receive_json())
+        assert [one["html"] for one in found] == [
+            "<p><em>Reading the question …</em></p>", "<p>One</p>", "<p>One &#60;b&#62;</p>",
+        ]  # fmt: skip
+        assert all(one["at"] == 1 for one in found)
         answer.state = "done"
-
-    acts = [lambda: said(answer, "One"), lambda: said(answer, "One <b>"), lambda: threading.Timer(0.05, end).start()]
-    found = events(worker, answer, acts)
-    assert [one["html"] if isinstance(one, dict) else one for one in found] == [
-        "<p><em>Reading the question …</em></p>", "<p>One</p>", "<p>One &#60;b&#62;</p>", "event: end\ndata:",
-    ]  # fmt: skip
-    assert all(one["at"] == 1 for one in found[:-1])
+        with pytest.raises(WebSocketDisconnect) as ended:
+            socket.receive_json()
+    assert ended.value.code == 1000 and unheard(answer)
 
 
-def test_whoever_has_no_answer_to_wait_for_is_sent_away(visitors: Visitors, worker: Worker, answer: Answer) -> None:
-    with TestClient(Starlette(routes=[words.route(visitors, worker)])) as client:
-        assert client.get("/words").status_code == client.get("/words?key=nobody").status_code == 204
-        key = answer.conversation.key
-        said(answer, "Because.")
-
-        def end() -> None:
-            while not answer.listeners:
-                time.sleep(0.001)
-            answer.state = "done"
-
-        threading.Thread(target=end).start()
-        whole = client.get(f"/words?key={key}")
-        assert whole.headers["content-type"].startswith("text/event-stream") and "no-store" in whole.headers["cache-control"]
-        assert whole.text == 'data: {"at": 1, "html": "<p>Because&#46;</p>"}\n\nevent: end\ndata:\n\n'
-        answer.conversation.answer = None
-        assert client.get(f"/words?key={key}").status_code == 204
+@pytest.mark.parametrize("key", ["", "?key=", "?key=nobody", "?key=../../etc/passwd", "?key=%00", "?key=" + "x" * 9000])
+def test_whoever_has_no_answer_to_wait_for_is_sent_away(client: TestClient, answer: Answer, key: str) -> None:
+    with client.websocket_connect("/words" + key) as socket, pytest.raises(WebSocketDisconnect) as refused:
+        socket.receive_json()
+    assert refused.value.code == 4000 and not answer.listeners
 
 
-def test_a_stream_that_is_left_is_no_listener_any_more(worker: Worker, answer: Answer) -> None:
-    async def leave() -> None:
-        stream = words._events(worker, answer, 0, 0.001)
-        await anext(stream)
-        await stream.aclose()
+def test_an_answer_has_a_few_listeners_and_all_of_them_get_the_same_html(client: TestClient, answer: Answer,
+                                                                          monkeypatch: pytest.MonkeyPatch) -> None:  # fmt: skip
+    written: list[str] = []
+    as_html = words.wording.words
+    monkeypatch.setattr(words.wording, "words", lambda *given: written.append(as_html(*given)) or written[-1])
+    said(answer, "Because.")
+    with ExitStack() as stack:
+        sockets = [stack.enter_context(client.websocket_connect(place(answer))) for _ in range(words.MOST)]
+        assert {socket.receive_json()["html"] for socket in sockets} == {"<p>Because&#46;</p>"} and len(written) == 1
+        late = stack.enter_context(client.websocket_connect(place(answer)))
+        with pytest.raises(WebSocketDisconnect):
+            late.receive_json()
+        assert answer.listeners == words.MOST
 
-    apart(leave())
-    assert answer.listeners == 0
+
+def test_a_browser_that_leaves_is_no_listener_any_more(client: TestClient, answer: Answer) -> None:
+    with client.websocket_connect(place(answer)) as socket:
+        socket.receive_json()
+    assert unheard(answer) and not answer.ended
 
 
 HIDDEN = "#chat .bot.message .md[hidden]"
@@ -133,7 +130,7 @@ def test_the_page_shows_the_stream_and_then_the_chats_own_copy(page: Page) -> No
 
 def test_without_the_stream_the_words_come_all_the_same(visit: Visit) -> None:
     page = visit()
-    page.route("**/words?key=*", lambda route: route.fulfill(status=204))
+    page.route_web_socket("**/words?key=*", lambda socket: socket.close(code=4000))
     ask(page, LONG, tokens=32)
     writing(page, 2)
     expect(page.locator("#chat .bot.message .md")).to_have_count(1)
@@ -142,3 +139,21 @@ def test_without_the_stream_the_words_come_all_the_same(visit: Visit) -> None:
         "() => { const said = document.querySelector('#chat .bot.message').innerText; return said && !said.includes('…'); }"
     )
     assert answered(page)
+
+
+def test_where_the_socket_breaks_gradios_copy_takes_over(visit: Visit) -> None:
+    page = visit()
+    opened: list[WebSocketRoute] = []
+    page.route_web_socket("**/words?key=*", lambda socket: opened.extend([socket, socket.connect_to_server()]))
+    ask(page, LONG, tokens=400)
+    writing(page, 2)
+    expect(page.locator(HIDDEN)).to_have_count(1)
+    for end in opened:
+        end.close(code=1011)
+    expect(page.locator(HIDDEN)).to_have_count(0)
+    before = page.locator("#chat .bot.message .md:not([hidden])").inner_text()
+    page.wait_for_function(
+        "(before) => document.querySelector('#chat .bot.message .md').innerText.length > before + 20"
+        " && !document.querySelector('#stop').disabled", arg=len(before),
+    )  # fmt: skip
+    assert answered(page).startswith(before[: len(before) // 2])

@@ -8,7 +8,7 @@ from html import escape
 from recap.trace import Trace
 
 from .same import tokens
-from .text import quote
+from .text import quote, shorten, visible
 
 STATES = {
     "waiting": "waiting for its turn",
@@ -143,11 +143,17 @@ def _yardstick_last(left: Trace, right: Trace, names: Sequence[str]) -> tuple[Tr
     return left, right, names
 
 
-def explain() -> str:
-    """Why the race is fair."""
+def explain(question: str = "", picture: bool = False) -> str:
+    """Why the race is fair, and what is asked."""
+    asked = ""
+    if question:
+        beside = " with its picture" if picture else ""
+        said = " ".join(visible(word) for word in shorten(question, 120).split())
+        asked = f"<p>Asked{beside}, without the conversation before it: <q>{escape(said)}</q></p>"
     return (
-        '<p class="explain">Both decoders answer the same question and take turns on one device, a pass each; every '
-        "clock counts only its own decoder's time. Both start with empty memories.</p>"
+        '<div class="explain"><p>Both decoders answer the same question and take turns on one device, a pass each; every '
+        "clock counts only its own decoder's time. Looking at a picture is the same work for both and counts the same. "
+        f"Both start with empty memories.</p>{asked}</div>"
     )
 
 

@@ -14,7 +14,8 @@ from .theme import NAMES
 
 def numbers(trace: Trace | None) -> str:
     """S, tau, tokens per second, passes and tokens of an answer; dashes before there is one."""
-    timed = trace is not None and trace.seconds > 0
+    timed = trace is not None and trace.decode_seconds > 0
+    whole = f" With reading the picture and the prompt, as S counts them: {trace.tokens_per_second:.1f}." if timed else ""
     passes = len(trace.steps) if trace else 0
     cells = [
         _speed(trace),
@@ -23,8 +24,8 @@ def numbers(trace: Trace | None) -> str:
             "1 + accepted candidates / passes of the model. Plain decoding has 1.00.",
         ),
         (
-            f"{trace.tokens_per_second:.1f}" if timed else "–", "tokens per second",
-            "Tokens / (reading the picture + reading the prompt + decoding).",
+            f"{(len(trace.token_ids) - 1) / trace.decode_seconds:.1f}" if timed else "–", "tokens per second, writing",
+            f"While decoding, after the first token.{whole}",
         ),
         (str(passes) if trace else "–", "passes of the model", "The first token comes from reading the prompt alone."),
         (
@@ -97,6 +98,11 @@ def legend() -> str:
     parts.append('<li><b class="dot from-bonus">+</b>the model\'s own</li>')
     parts.append('<li><b class="line thick"></b>accepted</li><li><b class="line"></b>refused</li>')
     return '<ul class="legend">' + "".join(parts) + "</ul>"
+
+
+def connecting() -> str:
+    """Before the page has heard of the model at all."""
+    return '<p class="status busy" role="status"><i></i><b>Connecting</b> …</p>'
 
 
 def status(

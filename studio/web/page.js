@@ -16,8 +16,12 @@ const words = new Words();
 const tour = new Tour(() => see("steps"));
 let told = {};
 
+// The tab's claim on its conversation, held as long as the page is open: see REMEMBERED_KEY.
+const hold = (key) => navigator.locks?.request(key, { ifAvailable: true }, (lock) => lock && new Promise(() => {}));
+
 function see(view) {
-  const changed = $("right").dataset.view !== view;
+  const before = $("right").dataset.view;
+  const changed = before !== view;
   $("right").dataset.view = view;
   for (const tab of document.querySelectorAll("#views [data-view]")) {
     const on = tab.dataset.view === view;
@@ -25,7 +29,7 @@ function see(view) {
     tab.tabIndex = on ? 0 : -1;
   }
   if (!changed) return;
-  if (innerWidth < 900) $("bar").scrollIntoView({ block: "start" });
+  if (before && innerWidth < 900) $("bar").scrollIntoView({ block: "start" });
   if (view === "memory") remember();
   if (view === "traces") list();
   requestAnimationFrame(() => {
@@ -44,7 +48,10 @@ function hear() {
   }
   const before = told;
   told = news;
-  if (news.key) sessionStorage.setItem(KEY, news.key);
+  if (news.key && news.key !== before.key) {
+    sessionStorage.setItem(KEY, news.key);
+    hold(news.key);
+  }
   if (news.race && (news.race !== before.race || news.racing)) {
     if (news.racing && news.race !== before.race) see("race");
     track.watch(news.key, news.race);
@@ -72,7 +79,7 @@ function lost(now) {
 async function retry() {
   let away = false;
   while (gone) {
-    const found = await fetch("config", { cache: "no-store" }).catch(() => null);
+    const found = await fetch("config", { cache: "no-store", signal: AbortSignal.timeout(5000) }).catch(() => null);
     if (found?.ok && away) return location.reload();
     if (found?.ok) return lost(false);
     away = true;

@@ -6,6 +6,7 @@ const LIVE = { least: 190, most: 1200, rest: HERE ? 8 : 0.3 }; // milliseconds b
 // look is followed by that many times its own length of rest, a long one where page and decoder share one machine
 const UNHURRIED = 1000; // least milliseconds between two drawings of numbers that need no hurry
 const CALM = 140; // milliseconds after which a reader has stopped at a pass
+const PATIENCE = 15_000; // milliseconds after which a view that has not come is taken for a lost connection
 const READING = '<p class="facts">Reading the question. The tree appears with the first pass.</p>';
 const SPEEDS = [0.5, 1, 2, 4];
 const BEAT = 1100; // milliseconds a pass stays on show while playing, at speed 1
@@ -32,7 +33,8 @@ class Player {
 
   // Views answer every wish, so no answer means that the server could not be reached.
   async call(name, wish) {
-    const answer = await this.server[name](wish).catch(() => undefined);
+    const given = this.server[name](wish).catch(() => undefined);
+    const answer = await Promise.race([given, pause(PATIENCE)]);
     this.lost(!answer);
     if (answer?.error) this.refused(answer.error);
     return answer && !answer.error ? answer : null;

@@ -24,6 +24,7 @@ class Track {
         const words = room(`lane-${at}-text`);
         if (!race.ended) words.scrollTop = words.scrollHeight;
       });
+      fill("race-words", race.asked);
       fill("result", race.result);
       fill("exact-badge", race.badge);
       if (race.throughput) {

@@ -3,10 +3,15 @@
 class Words {
   listen(key) {
     if (this.source) return;
-    this.source = new EventSource(`words?key=${encodeURIComponent(key)}`);
-    this.source.onmessage = ({ data }) => this.say(JSON.parse(data));
-    this.source.addEventListener("end", () => this.close());
-    this.source.onerror = () => this.close(); // gradio goes on with what was missed
+    const address = new URL(`words?key=${encodeURIComponent(key)}`, location.href);
+    address.protocol = address.protocol.replace("http", "ws");
+    const source = (this.source = new WebSocket(address));
+    source.onmessage = ({ data }) => this.source === source && this.say(JSON.parse(data));
+    source.onclose = ({ code }) => {
+      if (this.source !== source) return;
+      this.source = null;
+      if (code !== 1000) this.done(); // gradio goes on with what was missed
+    };
   }
 
   say({ at, html }) {
@@ -25,14 +30,10 @@ class Words {
     if (atEnd) log.scrollTop = log.scrollHeight;
   }
 
-  close() {
+  // Back to gradio's copy: the message is whole, or nothing more comes this way.
+  done() {
     this.source?.close();
     this.source = null;
-  }
-
-  // The message is whole: back to gradio's copy.
-  done() {
-    this.close();
     if (!this.shown) return;
     if (this.shown.previousElementSibling) this.shown.previousElementSibling.hidden = false;
     this.shown.remove();
