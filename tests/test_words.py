@@ -149,7 +149,7 @@ def test_where_the_socket_breaks_gradios_copy_takes_over(visit: Visit) -> None:
     writing(page, 2)
     expect(page.locator(HIDDEN)).to_have_count(1)
     for end in opened:
-        end.close(code=1011)
+        end.close(code=4001)
     expect(page.locator(HIDDEN)).to_have_count(0)
     before = page.locator("#chat .bot.message .md:not([hidden])").inner_text()
     page.wait_for_function(
