@@ -176,6 +176,7 @@ def test_a_reload_in_the_middle_of_an_answer_keeps_the_chat(page: Page) -> None:
     ended(page)
     after = page.locator("#chat .bot.message").inner_text()
     assert after.startswith(said[: len(said) // 2]) and len(after) >= len(said)
+    expect(page.locator("#notice")).to_contain_text("what was said is kept", timeout=SOON)
     expect(page.locator("#origin")).to_contain_text("Your answer to Count from one", timeout=SOON)
     assert page.locator("#ribbon .token").count() > 3
     settle(page, limit=8)
@@ -201,6 +202,41 @@ def test_sending_twice_asks_once(page: Page) -> None:
     page.evaluate("document.querySelector('#send').click(); document.querySelector('#send').click()")
     answered(page)
     expect(page.locator("#chat .user.message")).to_have_count(1)
+    expect(page.locator("#notice [role=alert]", has_text="still being written")).to_have_count(0)
+
+
+def test_an_emptied_setting_is_named(page: Page) -> None:
+    settle(page, nodes="")
+    again(page, "Name three colours.")
+    expect(page.locator("#notice")).to_contain_text("Candidates per pass is empty or not a number", timeout=SOON)
+    page.click("#open-settings")
+    page.click("#defaults")
+    expect(page.locator("#nodes input[type=number]")).to_have_value("63", timeout=SOON)
+    expect(page.locator("#budget input")).to_have_value(re.compile("^auto"), timeout=SOON)
+
+
+def test_two_tabs_that_ask_at_once_leave_the_browser_a_connection(visit: Visit) -> None:
+    tabs = [visit() for _ in range(2)]
+    ask(tabs[0], LONG, tokens=400)
+    ask(tabs[1], LONG, tokens=400)
+    expect(tabs[1].locator("#stop")).to_be_enabled(timeout=SOON)
+    seconds = tabs[1].evaluate(
+        "async () => { const began = performance.now(); await fetch('config', { signal: AbortSignal.timeout(20000) });"
+        " return (performance.now() - began) / 1000; }"
+    )
+    assert tabs[0].locator("#stop").is_enabled() and seconds < 20
+    for tab in tabs[::-1]:
+        tab.click("#stop")
+        ended(tab)
+
+
+def test_a_page_on_a_phone_opens_at_its_top(visit: Visit) -> None:
+    page = visit(390, 844, "light")
+    expect(page.locator("#ribbon .token").first).to_be_attached(timeout=SOON)
+    page.wait_for_timeout(500)
+    assert page.evaluate("scrollY") == 0
+    page.get_by_role("tab", name="Memory").click()
+    page.wait_for_function("scrollY > 0")
 
 
 def test_hostile_questions_are_shown_as_typed(page: Page) -> None:

@@ -154,3 +154,17 @@ def test_a_page_not_heard_of_for_a_day_has_gone(visitors: Visitors, clock: Clock
 @pytest.mark.parametrize("key", [5, [], {}, b"key", "\0", "x" * 100_000])
 def test_keys_may_be_anything(visitors: Visitors, key: object) -> None:
     assert isinstance(visitors.arrive("a", key), Conversation) and visitors.known(key) is None
+
+
+def test_a_page_that_is_sure_takes_its_conversation_from_whoever_was_cut_off(visitors: Visitors, clock: Clock) -> None:
+    mine = met(visitors, "a")
+    assert visitors.arrive("b", mine.key, sure=True) is mine and clock.slept == 0
+    assert visitors.of("a") is not mine, "the old page is gone; if it speaks again it begins anew"
+    assert visitors.arrive("c", mine.key) is not mine and clock.slept > 0, "without a word from the browser nothing is taken"
+
+
+def test_a_lost_heartbeat_costs_no_conversation(visitors: Visitors) -> None:
+    mine = met(visitors, "a")
+    visitors.leave("a")  # the heartbeat broke, the page did not notice
+    assert visitors.of("a") is mine
+    assert visitors.arrive("b", mine.key, sure=True) is mine
