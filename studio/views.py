@@ -89,8 +89,9 @@ def views(shelf: Shelf, visitors: Visitors, worker: Worker) -> list[View]:
         telling = _telling(step)
         alone = len(step) == 1 and trace.method == "ar"
         dense = tall and wish.get("dense") is not False
+        frame = (_whole_number(wish, "width", 0, 100_000), height) if "width" in wish else None
         found = {
-            "tree": tree.empty_spec(NO_TREE, look) if alone else tree.spec(step, look, dense=dense, places=places),
+            "tree": tree.empty_spec(NO_TREE, look) if alone else tree.spec(step, look, None, dense, places, frame),
             "tall": tall and not alone, "node": telling, "step": step.index,
             "caption": summary.caption(step, len(trace.steps), ended),
         }  # fmt: skip
