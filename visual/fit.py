@@ -85,9 +85,14 @@ class Fit:
         return max(SMALL, min(self.look.sizes[which], self.row - 1))
 
     @property
+    def own_end(self) -> float:
+        """How far right of the model's own choice its words may end."""
+        return OWN + own_width(self.size(2), self.look.letters[0])
+
+    @property
     def near(self) -> int:
         """How many rows above and below its own a line of text reaches into."""
-        return max(0, math.ceil((self.size(2) * 1.1) / self.row) - 1)
+        return max(0, math.ceil(self.size(2) / self.row) - 1)
 
 
 def width(text: str, size: float, bold: bool = False) -> float:
@@ -95,9 +100,8 @@ def width(text: str, size: float, bold: bool = False) -> float:
     return sum(map(breadth, text)) * size * (BOLD_EM if bold else EM)
 
 
-def own_width(size: float, token: str | None = None) -> float:
-    """Of the words at the model's own choice; without a token, of the longest."""
-    letters = DENSE.letters[0] if token is None else sum(map(breadth, token))
+def own_width(size: float, letters: float) -> float:
+    """Of the words at the model's own choice, whose token has that many average letters."""
     return width(SAID, size) + letters * size * BOLD_EM
 
 
@@ -108,7 +112,7 @@ def fit(step: Step, places: Layout, dense: bool = False, room: tuple[float | Non
     """
     look = DENSE if dense else ROOMY
     wide, high = room or (None, None)
-    tail = OWN + own_width(look.sizes[2]) + EDGE
+    tail = OWN + own_width(look.sizes[2], look.letters[0]) + EDGE
     lengths = [sum(map(breadth, visible(step.text(node)[:40]))) for node in range(len(step))]
     row = _row(look, places.height, high or FRAME)
     for letters in (*look.letters, look.letters[0]):

@@ -44,7 +44,7 @@ class _Space:
         self.boxes: list[Box] = []
         if own is not None:
             start = fitted.xs[own[0]]
-            self.take(start - fit.OWN, start + fit.OWN + fit.own_width(fitted.size(2)), own[1] * fitted.row, 2)
+            self.take(start - fit.OWN, start + fitted.own_end, own[1] * fitted.row, 2)
 
     def box(self, left: float, right: float, middle: float, which: int) -> Box:
         half = 0.45 * self.fitted.size(which)
@@ -90,7 +90,7 @@ def written(step: Step, places: Layout, fitted: Fit, own: tuple[int, int] | None
         letter = size * (fit.BOLD_EM if bold else fit.EM)
         most = fit.DENSE.letters[0]
         start = fitted.xs[column] + fitted.gap
-        beside = shorten(token, min(most, (space.end(column, row) - start) / letter))
+        beside = shorten(token, min(most, (space.end(column, row) - start) / letter + 0.05))
         if bold and beside != token:
             above = shorten(token, most)
             wide, up = fit.width(above, size, True), fitted.row / 2 + 9
@@ -101,7 +101,7 @@ def written(step: Step, places: Layout, fitted: Fit, own: tuple[int, int] | None
                 found[node] = Token(above, left, up, wide)
                 continue
         wide = fit.width(beside, size, bold)
-        if beside != "…" and space.take(start, start + wide, row * fitted.row, which):
+        if (beside != "…" or bold) and space.take(start, start + wide, row * fitted.row, which):
             found[node] = Token(beside, start, 0.0, wide)
     return found
 

@@ -106,7 +106,7 @@ def _own_place(step: Step, places: layout.Layout, fitted: Fit) -> tuple[int, int
     """Column and row of the model's own choice: a stretch that its words have to themselves."""
     end = reasons.end_of_path(step)
     column = step.depths[end] + 1
-    reach = fitted.xs[column] + fit.OWN + fit.own_width(fitted.size(2)) + fit.OWN
+    reach = fitted.xs[column] + fitted.own_end + fit.OWN
     span = sum(fitted.xs[column] <= x < reach for x in fitted.xs)
     return column, layout.free_row(step, places, end, span, fitted.near)
 
@@ -222,7 +222,7 @@ def _words(step: Step, own: int | None, spot: Point, theme: str, fitted: Fit) ->
     if own is None:
         return []
     colours = palette(theme)
-    token = label(step.table.text(own)[:40], fit.DENSE.letters[0])
+    token = label(step.table.text(own)[:40], fitted.look.letters[0])
     return [
         {
             "name": "the model's words", "showarrow": False, "captureevents": False, "align": "left",
