@@ -136,9 +136,7 @@ def test_nothing_of_a_tree_is_cut(trace: Trace, tmp_path, browser) -> None:
         page = browser.new_page(viewport={"width": made.width, "height": made.height})
         page.goto(path.as_uri())
         page.wait_for_selector("#figure .annotation-text")
-        right = page.evaluate(
-            "Math.max(...[...document.querySelectorAll('#figure text')].map((one) => one.getBoundingClientRect().right))"
-        )
+        right = max(page.locator("#figure text").evaluate_all("(all) => all.map((it) => it.getBoundingClientRect().right)"))
         lines = page.locator("header div").all_inner_texts()
         assert right <= made.width - export.MARGIN, "the longest text ends inside the picture"
         assert len(lines) == 3 and not any(line.rstrip().endswith("·") for line in lines)

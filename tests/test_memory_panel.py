@@ -38,7 +38,8 @@ def test_u_goes_on_where_g_and_c_begin_anew(look: str) -> None:
 
 
 def test_lines_are_labelled_at_their_ends_without_overlap() -> None:
-    labels = [one for one in memory.growth_spec(TALK)["layout"]["annotations"] if one.get("xref") == "paper" and one["x"] == 1]
+    notes = memory.growth_spec(TALK)["layout"]["annotations"]
+    labels = [one for one in notes if one.get("xref") == "paper" and one["x"] == 1]
     assert [one["text"] for one in labels] == ["<b>C</b> 4", "<b>G</b> 5", "<b>U</b> 120"]
     heights = [one["y"] for one in labels]
     assert all(other - one >= 0.1 for one, other in zip(heights, heights[1:])) and 0 <= heights[0] and heights[-1] <= 1

@@ -227,8 +227,9 @@ def test_what_stays_stays_where_it_is(replay: Page) -> None:
 INSIDE = """() => {
   const frame = document.querySelector("#tree .frame");
   const { left, right, top, bottom } = frame.getBoundingClientRect();
-  const all = [...document.querySelectorAll("#tree .point, #tree text")].filter((one) => one.tagName !== "text" || one.textContent);
-  const boxes = all.map((one) => one.getBoundingClientRect());
+  const all = [...document.querySelectorAll("#tree .point, #tree text")];
+  const seen = all.filter((one) => one.tagName !== "text" || one.textContent);
+  const boxes = seen.map((one) => one.getBoundingClientRect());
   return {
     scrolled: [frame.scrollLeft, frame.scrollTop],
     out: boxes.filter((box) => box.left < left || box.right > right || box.top < top || box.bottom > bottom).length,
@@ -262,7 +263,8 @@ def test_the_whole_tree_is_in_sight_and_nothing_is_written_over_anything(replay:
         replay.locator("#step-slider input").fill(str(now))
         shows(replay, now)
         assert replay.evaluate(INSIDE)["scrolled"] == [0, 0] and replay.evaluate(WRITTEN) == [], now
-        frame, root = replay.locator("#tree .frame").bounding_box(), node(replay, TRACE.steps[now - 1], 0).bounding_box()
+        frame = replay.locator("#tree .frame").bounding_box()
+        root = node(replay, TRACE.steps[now - 1], 0).bounding_box()
         assert frame and root and frame["x"] < root["x"] and frame["y"] < root["y"] < frame["y"] + 100
 
 

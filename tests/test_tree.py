@@ -79,7 +79,7 @@ def test_nothing_is_written_over_anything_else_and_all_of_it_is_inside(step: Ste
         assert not overlap(box, another), (one, other)
     for one, box in written.items():
         for other, mark in marks(spec).items():
-            # rows closer than letters are high: the next row's dots may touch a letter's foot or head
+            # where rows are closer than letters are high, the next row's dots may touch a letter's foot or head
             assert not overlap(box, mark, max(0.6, fit.SMALL + 1 - meta["row"])), (one, other)
 
 
@@ -125,11 +125,12 @@ def test_dense_edges_begin_after_the_token(step: Step, room: tuple) -> None:
         for trace in tree.spec(step, dense=True, room=room)["data"]:
             starts = zip([None, *trace["x"]], trace["x"], trace["y"]) if trace["name"] == name else ()
             for before, x, y in starts:
-                if before is None and x is not None:
-                    node = next(n for n in range(len(step))
-                                if places.rows[n] == y and fitted.xs[step.depths[n]] <= x <= fitted.turns[step.depths[n]])
-                    box = written.get(node)
-                    assert box is None or box[2] <= x or box[3] < y * fitted.row
+                if before is not None or x is None:
+                    continue
+                for node, depth in enumerate(step.depths):
+                    if places.rows[node] == y and fitted.xs[depth] <= x <= fitted.turns[depth]:
+                        box = written.get(node)
+                        assert box is None or box[2] <= x or box[3] < y * fitted.row
 
 
 @settings(max_examples=30, deadline=None)

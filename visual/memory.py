@@ -141,7 +141,7 @@ def _starts(questions: Sequence[Sequence[Sizes]]) -> list[tuple[int, int]]:
 
 
 def _groups(starts: Sequence[tuple[int, int]], passes: int) -> list[tuple[str, float]]:
-    """Numbers of questions and the pass that each begins with. Questions too short for a number each share one: "2–4"."""
+    """Numbers of questions and the pass that each begins with; short questions share a label: "2–4"."""
     groups: list[list[int]] = []  # first and last number, first pass
     for number, at in starts:
         if groups and (at - groups[-1][2]) / passes < _room(groups[-1][0], number):

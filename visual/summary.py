@@ -83,8 +83,8 @@ def caption(step: Step | None, passes: int = 0, ended: bool = False) -> str:
 
 
 _GAIN = (
-    "Tokens per second of this pass, relative to plain decoding (AR). Expected: what the budget hoped for when it chose how "
-    "many candidates to try."
+    "Tokens per second of this pass, relative to plain decoding (AR). "
+    "Expected: what the budget hoped for when it chose how many candidates to try."
 )
 
 

@@ -1,4 +1,4 @@
-"""What is written at the nodes of a dense draft tree: as much of each token as has room, and nothing over anything else.
+"""What is written at the nodes of a dense draft tree: as much of each token as has room, nothing over anything else.
 
 The accepted path comes first: where the room beside one of its nodes is too small, its token may stand above.
 """

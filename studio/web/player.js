@@ -267,6 +267,7 @@ class Player {
   }
 
   resize() {
+    if (this.tree?.frame.clientWidth && this.step !== null && !this.live) this.turn(this.step, false); // to fit again
     draw("weights", this.weights);
     this.drawn();
   }

@@ -1,5 +1,5 @@
-// The draft tree in its frame. Its figure was made for this frame and says where everything stands, in pixels across and
-// rows down; a new pass is looked at from its root, and the zoom that a reader chose holds from pass to pass.
+// The draft tree in its frame. Its figure was made for this frame and says where everything stands: pixels across, rows
+// down. A new pass is looked at from its root, and the zoom that a reader chose holds from pass to pass.
 const ZOOM = { least: 0.5, most: 2.5, step: 1.25 };
 
 class Tree {
@@ -23,10 +23,10 @@ class Tree {
     new ResizeObserver(() => this.draw()).observe(frame);
   }
 
-  // Without scroll bars, which may come and go.
+  // Inside its border, scroll bars or not: those come and go.
   get size() {
     const { width, height } = this.frame.getBoundingClientRect();
-    return { width: Math.floor(width) - 2, height: Math.floor(height) - 2 };
+    return { width: Math.max(0, Math.floor(width) - 2), height: Math.max(0, Math.floor(height) - 2) };
   }
 
   show(spec, node, move) {
