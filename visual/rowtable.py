@@ -38,7 +38,8 @@ def html(
     columns: Sequence[Column], text_of: Callable[[int], str], notes: Mapping[str, str] = NO_NOTES,
     chosen: int | None = None,
 ) -> str:  # fmt: skip
-    """`notes` names the extra lines and explains them to the pointer; `chosen` is the token that comes first and gets a mark."""
+    """`notes` names the extra lines and explains them to the pointer; `chosen` is the token that comes first, with a
+    mark."""
     order = _order(columns, chosen)
     lines = [_line(token, columns, text_of, token == chosen) for token in order]
     head = "".join(
