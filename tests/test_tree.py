@@ -162,4 +162,4 @@ def test_the_selected_node_wears_a_ring() -> None:
         fitted = fit.fit(step, places, dense)
         assert rings[3] == [(fitted.xs[step.depths[3]], places.rows[3])]
         radius = ring["marker"]["size"] / 2 + ring["marker"]["line"]["width"] / 2
-        assert ring["marker"]["color"] == "rgba(0,0,0,0)" and radius <= fitted.gap, "it hides no token, not even its own"
+        assert ring["marker"]["color"] == "rgba(0,0,0,0)" and radius <= min(fitted.gap, fit.OWN), "it hides no token"

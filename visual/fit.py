@@ -17,7 +17,7 @@ from .text import breadth, visible
 EM, BOLD_EM = 0.62, 0.71
 """Width of an average letter, plain and bold, per size of the font."""
 SAID = "the model said "
-OWN = 13
+OWN = 16
 """From the middle of the model's own choice to its words. Pixels, as everything below."""
 EDGE = 4
 """Room at the right edge."""

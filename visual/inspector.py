@@ -17,7 +17,7 @@ from .summary import chip
 from .text import quote
 from .theme import NAMES
 
-KEY = "sure: from 0 to 1 · weight: in the mix · share: its part"
+KEY = "sure: 0 to 1 · weight: in the mix · share: its part"
 """Under the table, for those who cannot point; the heads of the columns say it at length."""
 _PLACE = "Where the row has this token, by probability, and how probable it is there"
 _SURE = "How sure the row is: exp(-entropy), 1 for a single token, near 0 for many equally likely ones"

@@ -67,7 +67,7 @@ def caption(step: Step | None, passes: int = 0, ended: bool = False) -> str:
         f"{spent:.0f} ms" if spent < 2000 else f"{spent / 1000:.1f} s",
     ]
     if step.expected_gain is not None:
-        speeds = f"{step.gain:.1f} × plain decoding's speed in this pass, {step.expected_gain:.1f} × expected"
+        speeds = f"{step.gain:.1f} × plain decoding's speed, {step.expected_gain:.1f} × expected"
         facts.append(f'<span title="{_GAIN}">{speeds}</span>')
     said = "".join(chip(step.text(node), knowledge.proposer(step, node)) for node in accepted)
     none = "The model accepted none of them." if candidates else "Nothing was proposed."
