@@ -94,6 +94,15 @@ def test_the_whole_tree_is_in_the_frame(step: Step) -> None:
     assert narrow.wide <= 300 or narrow.letters == fit.DENSE.letters[0], "and then its tokens are whole"
 
 
+def test_a_tree_that_does_not_fit_with_its_tokens_above_is_known() -> None:
+    step = make(3, nodes=4)
+    places = layout.tidy(step)
+    roomy = fit.fit(step, places)
+    assert roomy.high == (places.height - 1) * 38 + 96
+    assert tree.fits(step, places, (None, roomy.high)) and not tree.fits(step, places, (None, roomy.high - 1))
+    assert tree.fits(step, places, (roomy.wide, roomy.high)) and not tree.fits(step, places, (200, roomy.high))
+
+
 def test_a_narrow_frame_shortens_tokens_before_it_scrolls() -> None:
     step = make(11, nodes=63)
     places = layout.tidy(step)

@@ -95,6 +95,12 @@ def spec(
     return {"data": data, "layout": around}
 
 
+def fits(step: Step, places: layout.Layout, room: tuple[float | None, float]) -> bool:
+    """Whether a frame, width (None: any) and height, holds all of a tree with the tokens above their nodes."""
+    fitted = fit.fit(step, places, room=room)
+    return fitted.high <= room[1] and (room[0] is None or fitted.wide <= room[0])
+
+
 def empty_spec(sentence: str, theme: str = "light") -> Spec:
     """What `empty` shows as plain lists and dicts."""
     notes = [canvas.note(sentence, theme, 14, 44)]
