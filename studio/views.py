@@ -35,8 +35,6 @@ from .worker import Worker
 log = logging.getLogger(__name__)
 
 View = Callable[[Any], dict[str, Any]]
-ROOM = 1.15
-"""How much taller than its frame a tree may be before it is drawn densely."""
 PATIENCE = 3.0
 """Seconds to wait for the device's thread."""
 ASK = "Ask something: the tree of candidate tokens appears here while the answer is being written."
@@ -84,13 +82,14 @@ def views(shelf: Shelf, visitors: Visitors, worker: Worker) -> list[View]:
         look = wish["theme"]
         height = _whole_number(wish, "height", 0, 100_000)
         places = layout.tidy(step)
-        tall = places.height * tree.ROW > height * ROOM
+        frame = (_whole_number(wish, "width", 0, 100_000) if "width" in wish else None, height)
+        tall = not tree.fits(step, places, frame)
         ended = trace.finish_reason == "stop" and step is trace.steps[-1]
         telling = _telling(step)
         alone = len(step) == 1 and trace.method == "ar"
         dense = tall and wish.get("dense") is not False
         found = {
-            "tree": tree.empty_spec(NO_TREE, look) if alone else tree.spec(step, look, dense=dense, places=places),
+            "tree": tree.empty_spec(NO_TREE, look) if alone else tree.spec(step, look, None, dense, places, frame if frame[0] else None),
             "tall": tall and not alone, "node": telling, "step": step.index,
             "caption": summary.caption(step, len(trace.steps), ended),
         }  # fmt: skip

@@ -83,6 +83,10 @@ def test_the_embedded_figure_is_the_views(trace: Trace) -> None:
     assert chosen["data"] == plain["data"] and chosen["layout"]["height"] == plain["layout"]["height"]
     mixed = json.loads(Page(export.document("weights", trace, 1, theme="dark").html).inside["spec"])
     assert mixed["data"] == json.loads(json.dumps(weights.spec(trace, 1, "dark")["data"]))
+    short = replace(trace, steps=[synthetic.step(random.Random(4), trace.table, nodes=0, suffix=0)])
+    small = export.document("tree", short, 0)
+    one = json.loads(Page(small.html).inside["spec"])
+    assert one["layout"]["width"] == one["layout"]["xaxis"]["range"][1] == export.LEAST == small.width - 24
     low = json.loads(Page(export.document("tree", trace, 1, height=330).html).inside["spec"])
     assert low["layout"]["meta"]["dense"] and not chosen["layout"]["meta"]["dense"]
 
@@ -121,6 +125,21 @@ def test_pages_draw_offline_and_quietly(trace: Trace, tmp_path, browser) -> None
         if panel == "tree":  # its nodes, the model's own choice and the ring
             assert page.locator("#figure .scatterlayer path.point").count() == len(trace.steps[2]) + 2
         assert log.console == [] and log.foreign == [path.as_uri()]
+        page.close()
+
+
+def test_nothing_of_a_tree_is_cut(trace: Trace, tmp_path, browser) -> None:
+    for index, size in ((0, {}), (2, {"width": 500}), (1, {"width": 900, "height": 420})):
+        made = export.document("tree", trace, index, **size)
+        path = tmp_path / "tree.html"
+        path.write_text(made.html, encoding="utf-8")
+        page = browser.new_page(viewport={"width": made.width, "height": made.height})
+        page.goto(path.as_uri())
+        page.wait_for_selector("#figure .annotation-text")
+        right = max(page.locator("#figure text").evaluate_all("(all) => all.map((it) => it.getBoundingClientRect().right)"))
+        lines = page.locator("header div").all_inner_texts()
+        assert right <= made.width - export.MARGIN, "the longest text ends inside the picture"
+        assert len(lines) == 3 and not any(line.rstrip().endswith("·") for line in lines)
         page.close()
 
 

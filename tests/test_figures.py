@@ -83,7 +83,12 @@ def test_nothing_to_show_is_a_sentence(trace: Trace) -> None:
     first, last = weights.spec(silent, 0), weights.spec(silent, 3)
     assert first["data"] == [] and "No rows were mixed" in first["layout"]["annotations"][0]["text"]
     assert [one["name"] for one in last["data"]] == ["rank 1", "rank 2", "rank 3"]
-    assert any("nothing<br>" in note["text"] or "nothing was" in note["text"] for note in last["layout"]["annotations"])
+    (said,) = [note for note in last["layout"]["annotations"] if note["text"].startswith("No memory was asked")]
+    heads = [note for note in last["layout"]["annotations"] if note.get("yanchor") == "bottom"]
+    high = 168 - last["layout"]["margin"]["t"] - last["layout"]["margin"]["b"]  # the page's
+    middle, half = high * said["y"], said["font"]["size"] * 1.3 * len(said["text"].split("<br>")) / 2
+    below, above = sorted((high * head["y"], high * head["y"] + 1 + 1.3 * head["font"]["size"]) for head in heads)
+    assert below[1] < middle - half and middle + half < above[0], "between two headings, over neither"
     with pytest.raises(IndexError):
         weights.spec(silent, 4)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 
 import numpy as np
 import pytest
@@ -49,9 +50,9 @@ def test_why_it_was_proposed_shows_the_rows_at_the_parent() -> None:
 
 def test_what_comes_after_it_shows_rows_mix_and_the_model() -> None:
     page = seen(panels.tree(), 0)
-    words = page.words[page.words.index("What comes after it") :]
+    words = page.words[page.words.index("the model said token") :]
     assert words.startswith(
-        "What comes after it token G C U mix model sure 0.50 0.50 0.25 0.50 0.50 weight 0.75 0.12 0.12 1.00 "
+        "the model said token G C U mix model sure 0.50 0.50 0.25 0.50 0.50 weight 0.75 0.12 0.12 1.00 "
         "✓␣sat 25 38 22 75 ␣head 75 50 62 69 25 ␣hat 50 9"
     ), words
     assert "Why it was proposed" not in page.words  # nobody proposes the root
@@ -59,6 +60,28 @@ def test_what_comes_after_it_shows_rows_mix_and_the_model() -> None:
     assert [one["style"] for one in page.named("of-mix") if "style" in one] == ["--p:21.9", "--p:68.8", "--p:9.4"]
     lone = seen(panels.tree(), 3).words
     assert "Memory held nothing for this text, so it could propose no token here. token model ✓⏎ 50 ␣mat 50" in lone
+
+
+def test_a_refused_nodes_mark_is_not_taken_for_the_node() -> None:
+    step = panels.tree()
+    words = {node: seen(step, node).words for node in range(-1, 5)}
+    assert "After “␣head”, the model would say" in words[2] and "✗ refused" in words[2]
+    assert "✓ the model's choice after “␣head”" in words[2]
+    assert "After “␣sat”, the model said" in words[1] and "✓ the model's choice after “␣sat”" in words[1]
+    assert "After “␣cat”, the model said" in words[0] and "After “␣dog”" in words[-1]
+    assert all("What comes after it" not in one for one in words.values())
+
+
+def test_the_words_of_the_tables_are_explained() -> None:
+    shown = inspector.html(panels.tree(), 2, panels.CONFIG)
+    for name in ("its place", "sure", "weight", "share"):
+        assert re.search(rf'<th scope="col"[^>]* title="[^"]{{20,}}">{name}</th>', shown), name
+    after = shown[shown.index("would say") :]
+    for name in ("sure", "weight"):
+        assert re.search(rf'<th scope="row" title="[^"]{{20,}}">{name}</th>', after), name
+    assert inspector.KEY in shown
+    mixed = inspector.html(panels.tree(), 0, panels.CONFIG)
+    assert re.search('title="[^"]{20,}">mix</th>', mixed) and "mix: G, C, U together, by weight" in mixed
 
 
 def test_the_models_own_choice_and_why_nobody_proposed_it() -> None:
@@ -152,4 +175,4 @@ def test_any_node_of_any_pass_can_be_inspected() -> None:
         for node in range(-1, len(trace.steps[0])):
             shown = inspector.html(trace.steps[0], node, trace.config)
             panels.harmless(shown)
-            assert "What comes after it" in shown
+            assert "<h5>After “" in shown

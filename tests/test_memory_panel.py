@@ -38,12 +38,29 @@ def test_u_goes_on_where_g_and_c_begin_anew(look: str) -> None:
 
 
 def test_lines_are_labelled_at_their_ends_without_overlap() -> None:
-    labels = [one for one in memory.growth_spec(TALK)["layout"]["annotations"] if one.get("xref") == "paper"]
+    notes = memory.growth_spec(TALK)["layout"]["annotations"]
+    labels = [one for one in notes if one.get("xref") == "paper" and one["x"] == 1]
     assert [one["text"] for one in labels] == ["<b>C</b> 4", "<b>G</b> 5", "<b>U</b> 120"]
     heights = [one["y"] for one in labels]
     assert all(other - one >= 0.1 for one, other in zip(heights, heights[1:])) and 0 <= heights[0] and heights[-1] <= 1
-    questions = [one["text"] for one in memory.growth_spec(TALK)["layout"]["annotations"] if "xref" not in one]
-    assert questions == ["question 1", "question 3"]
+
+
+def test_numbers_of_questions_have_room_even_on_a_phone() -> None:
+    def numbers(*lengths: int) -> list[tuple[str, float]]:
+        talk = [[{"G": 1, "C": 1, "U": 1}] * length for length in lengths]
+        notes = memory.growth_spec(talk)["layout"]["annotations"]
+        assert [one["text"] for one in notes if one.get("xanchor") == "right"] == ["question"]
+        return [(one["text"], one["x"] + 0.5) for one in notes if "xref" not in one]
+
+    assert numbers(2, 0, 1) == [("1", 1), ("3", 3)]
+    assert numbers(8, 1, 120) == [("1–3", 1)], "the newcomer's chart, where three names were printed over each other"
+    assert numbers(40, 2, 40, 40) == [("1", 1), ("2–3", 41), ("4", 83)]
+    for lengths in ([1] * 30, [5, 1, 1, 50, 2, 90, 1, 1, 1, 7], [100, *[1] * 12, 80]):
+        ends = -1.0
+        for label, at in numbers(*lengths):
+            left = 230 * (at - 1) / sum(lengths)
+            assert left > ends
+            ends = left + 7 * len(label)
 
 
 def test_an_empty_conversation() -> None:

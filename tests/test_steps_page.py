@@ -13,7 +13,7 @@ from playwright.sync_api import Page, expect
 from recap.trace import Step
 from recap.trace_json import read_trace
 from studio.worker import Worker
-from visual import reasons
+from visual import layout, reasons
 from visual.text import shorten, visible
 from visual.theme import palette
 
@@ -164,7 +164,6 @@ def test_a_click_on_a_node_tells_why(replay: Page) -> None:
         expect(story).not_to_be_empty()
         ring = replay.locator('#tree [data-name="selected"] .point').get_attribute("transform")
         assert ring == node(replay, step, at).get_attribute("transform"), "the chosen node wears the ring"
-    expect(replay.locator("#inspector")).to_contain_text("What comes after it")
     assert reasons.why(step, refused[0]) in told(replay, node(replay, step, refused[0]))
     tip, frame = (replay.locator(f"#tree {part}").bounding_box() for part in (".hoverlayer", ".frame"))
     assert tip and frame and frame["x"] <= tip["x"] and tip["x"] + tip["width"] <= frame["x"] + frame["width"]
@@ -176,10 +175,15 @@ def test_nodes_can_be_chosen_by_keyboard(replay: Page) -> None:
     node(replay, step, 0).click()
     expect(replay.locator("#inspector h4")).to_contain_text("root", timeout=SOON)
     replay.locator("#tree .frame").focus()
-    for at in (1, 2, 3):
+    rows = layout.tidy(step).rows
+    first = sorted((at for at in range(len(step)) if step.depths[at] == 1), key=lambda at: rows[at])
+    for at in first[:4]:  # the one beneath in the same column, then the one beneath that
         replay.keyboard.press("ArrowDown")
         expect(replay.locator("#inspector h4 .chip")).to_have_text(chip(step, at), timeout=SOON)
-    for _ in range(4):
+        ring = replay.locator('#tree [data-name="selected"] .point').get_attribute("transform")
+        assert ring == node(replay, step, at).get_attribute("transform")
+    expect(replay.locator("#tree .hoverlayer")).to_be_hidden()  # though the mouse still rests on the root
+    for _ in range(5):
         replay.keyboard.press("ArrowUp")
     expect(replay.locator("#inspector h4")).to_contain_text("+ the model's own", timeout=SOON)
 
@@ -199,7 +203,7 @@ def test_a_click_in_the_ribbon_shows_that_pass_and_token(replay: Page) -> None:
 
 def test_what_stays_stays_where_it_is(replay: Page) -> None:
     """The zoom holds from pass to pass, back again nothing has moved, and the tree may be read closely."""
-    size = """() => document.querySelector("#tree svg").getBBox().width"""
+    size = """() => document.querySelector("#tree svg").getBoundingClientRect().width"""
     before, wide = places(replay), replay.evaluate(size)
     replay.click("#tree .nearer")
     assert replay.evaluate(size) > 1.1 * wide
@@ -208,9 +212,9 @@ def test_what_stays_stays_where_it_is(replay: Page) -> None:
     shows(replay, BEST + 1)
     replay.click("#previous")
     shows(replay, BEST)
-    assert places(replay) == nearer
+    assert places(replay) == nearer and replay.evaluate(size) > 1.1 * wide
     replay.click("#tree .farther")
-    assert places(replay) == before
+    assert places(replay) == before and replay.evaluate(size) == wide
     replay.click("#tree .toggle")
     expect(replay.locator("#tree .toggle")).to_have_text("See the whole tree", timeout=SOON)
     expect(nodes(replay)).to_have_count(69)
@@ -218,6 +222,50 @@ def test_what_stays_stays_where_it_is(replay: Page) -> None:
     replay.click("#tree .toggle")
     expect(replay.locator("#tree .toggle")).to_have_text("Read every token", timeout=SOON)
     assert places(replay) == before
+
+
+INSIDE = """() => {
+  const frame = document.querySelector("#tree .frame");
+  const { left, right, top, bottom } = frame.getBoundingClientRect();
+  const all = [...document.querySelectorAll("#tree .point, #tree text")];
+  const seen = all.filter((one) => one.tagName !== "text" || one.textContent);
+  const boxes = seen.map((one) => one.getBoundingClientRect());
+  return {
+    scrolled: [frame.scrollLeft, frame.scrollTop],
+    out: boxes.filter((box) => box.left < left || box.right > right || box.top < top || box.bottom > bottom).length,
+    all: boxes.length,
+  };
+}"""
+
+WRITTEN = """() => {
+  const all = [...document.querySelectorAll('#tree [data-name$="tokens"] text, #tree svg > text')];
+  const boxes = all.filter((one) => one.textContent).map((one) => {
+    const { left, right, top, bottom } = one.getBoundingClientRect();
+    const [middle, half] = [(top + bottom) / 2, 0.42 * parseFloat(getComputedStyle(one).fontSize)];
+    return { text: one.textContent, left, right, top: middle - half, bottom: middle + half };
+  });
+  const over = (a, b) => Math.min(a.right, b.right) - Math.max(a.left, b.left) > 1
+    && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 1;
+  return boxes.flatMap((a, at) => boxes.slice(at + 1).filter((b) => over(a, b)).map((b) => [a.text, b.text]));
+}"""
+
+
+def test_the_whole_tree_is_in_sight_and_nothing_is_written_over_anything(replay: Page) -> None:
+    for now in (BEST, *range(1, PASSES + 1)):
+        replay.locator("#step-slider input").fill(str(now))
+        shows(replay, now)
+        seen = replay.evaluate(INSIDE)
+        assert seen["out"] == 0 and seen["all"] >= 1 + len(TRACE.steps[now - 1]), (now, seen)
+        assert replay.evaluate(WRITTEN) == [], now
+    replay.click("#tree .toggle")
+    expect(replay.locator("#tree .toggle")).to_have_text("See the whole tree", timeout=SOON)
+    for now in (BEST, 2, 10):
+        replay.locator("#step-slider input").fill(str(now))
+        shows(replay, now)
+        assert replay.evaluate(INSIDE)["scrolled"] == [0, 0] and replay.evaluate(WRITTEN) == [], now
+        frame = replay.locator("#tree .frame").bounding_box()
+        root = node(replay, TRACE.steps[now - 1], 0).bounding_box()
+        assert frame and root and frame["x"] < root["x"] and frame["y"] < root["y"] < frame["y"] + 100
 
 
 def test_the_tour_explains_and_is_remembered(replay: Page) -> None:
@@ -292,6 +340,8 @@ def test_dark_and_narrow_pages_show_the_recording_too(visit: Visit, silent: str)
     assert ground == "rgb(21, 26, 33)"
     path = page.locator('#tree [data-name="accepted path"] path')
     assert path.get_attribute("stroke") == palette("dark").ink
+    frame, root = page.locator("#tree .frame").bounding_box(), node(page, TRACE.steps[BEST - 1], 0).bounding_box()
+    assert frame and root and frame["x"] < root["x"] < frame["x"] + 40, "a tree wider than its frame begins at its root"
     for view in ("race", "memory", "traces", "steps"):
         see(page, view)
         assert page.evaluate("document.documentElement.scrollWidth") <= 390, view

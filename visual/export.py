@@ -31,12 +31,13 @@ FLAGS = (
 )  # fmt: skip
 PATIENCE = 60.0
 """Seconds that a browser may take for a PNG."""
-MARGIN, HEAD = 12, 44
-"""Around everything, and for the line that says what is shown. Pixels."""
+MARGIN, HEAD, LEAST = 12, 60, 400
+"""Around everything, for the lines that say what is shown, and the least width of a tree. Pixels."""
 STYLE = """
 body { margin: 12px; background: var(--ground); color: var(--ink); font-family: var(--font); }
-header { height: 32px; margin: 0 0 12px; overflow: hidden; font-size: 12px; line-height: 16px; color: var(--muted); }
-header b { color: var(--ink); }
+header { height: 48px; margin: 0 0 12px; font-size: 12px; line-height: 16px; color: var(--muted); }
+header div { overflow: hidden; white-space: nowrap; text-overflow: ellipsis; }
+header div:first-child { font-weight: 700; color: var(--ink); }
 main { display: flex; flex-direction: column; gap: 14px; }
 main p { margin: 0; font-size: 13px; line-height: 1.5; }
 .ribbon .token { cursor: default; }
@@ -65,12 +66,13 @@ Panel = Callable[..., Document]
 def _tree(trace: Trace, index: int, node: int, theme: str, width: int | None, height: int | None) -> Document:
     step = trace.steps[index]
     room = height - HEAD - 2 * MARGIN if height else None
-    plain = tree.spec(step, theme, selected=node)
+    frame = (max(width - 2 * MARGIN, LEAST) if width else None, room)
+    plain = tree.spec(step, theme, selected=node, room=frame)
     if room is not None and plain["layout"]["height"] > room:
-        plain = tree.spec(step, theme, selected=node, dense=True)
-    meta = plain["layout"]["meta"]
-    wide = max(meta["columns"] * meta["column"], min((width or 0) - 2 * MARGIN, meta["columns"] * meta["widest"]))
-    plain["layout"] |= {"width": round(wide), "autosize": False}
+        plain = tree.spec(step, theme, selected=node, dense=True, room=frame)
+    if plain["layout"]["meta"]["wide"] < LEAST:
+        plain = tree.spec(step, theme, node, plain["layout"]["meta"]["dense"], room=(LEAST, room))
+    plain["layout"] |= {"width": plain["layout"]["meta"]["wide"], "autosize": False}
     return _document(trace, f"Draft tree of {_pass(trace, index)}", theme, [], plain)
 
 
@@ -224,7 +226,7 @@ def _document(
 ) -> Document:
     question = trace.messages[-1]["content"] if trace.messages else ""
     run = ", ".join(_words(some, 40) for some in (trace.model, trace.dtype, trace.device))
-    about = f"“{_words(question, 90)}” · {run}"
+    head = "".join(f"<div>{escape(line)}</div>" for line in (title, f"“{_words(question, 90)}”", run))
     scripts = [_plotly(), DRAW] if plain is not None else []
     hashes = " ".join(f"'sha256-{_digest(script)}'" for script in scripts) or "'none'"
     policy = (
@@ -243,7 +245,7 @@ def _document(
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f"<title>{escape(f'{title} · {_words(question, 40)} · RECAP Studio')}</title>\n"
         f"<style>:root {{ color-scheme: {theme}; {variables(theme)} --font: {FONT}; }}{STYLE}{_panel_styles()}</style>\n</head>\n<body>\n"
-        f"<header><b>{escape(title)}</b><br>{escape(about)}</header>\n"
+        f"<header>{head}</header>\n"
         f"<main>\n{body}\n</main>\n</body>\n</html>\n"
     )
     if size is None and plain is not None:

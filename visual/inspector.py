@@ -17,6 +17,14 @@ from .summary import chip
 from .text import quote
 from .theme import NAMES
 
+KEY = "sure: 0 to 1 · weight: in the mix · share: its part"
+"""Under the table, for those who cannot point; the heads of the columns say it at length."""
+_PLACE = "Where the row has this token, by probability, and how probable it is there"
+_SURE = "How sure the row is: exp(-entropy), 1 for a single token, near 0 for many equally likely ones"
+_WEIGHT = "The row's weight in the mix: longer and surer rows weigh more; all weights add up to 1"
+_SHARE = "How much of this candidate's probability came from this memory"
+_MIX = "The rows mixed by weight: what memory proposes here"
+
 
 def html(step: Step, node: int, config: dict[str, Any]) -> str:
     """The panel of a clicked node; -1 is the model's own choice that no candidate held. `config`: that of the trace.
@@ -34,7 +42,7 @@ def html(step: Step, node: int, config: dict[str, Any]) -> str:
     parts = [_paragraph(story, "story")]
     if parent >= 0:
         parts += _proposal(step, node, token, parent, config)
-    return _panel(head, parts + (_after_bonus() if node < 0 else _after(step, node, config)))
+    return _panel(head, parts + (_after_bonus(step) if node < 0 else _after(step, node, config)))
 
 
 def _panel(head: str, parts: Sequence[str]) -> str:
@@ -73,12 +81,12 @@ def _proposal(step: Step, node: int, token: int, parent: int, config: dict[str, 
             for at, (name, row) in enumerate(zip(MEMORY_NAMES, found))
         ]
         parts.append(
-            '<table class="sources"><thead><tr><th scope="col">memory</th><th scope="col">its place</th>'
-            '<th scope="col" title="How sure the row is: exp(-entropy), 1 for a single token">sure</th>'
-            '<th scope="col" title="The row\'s weight in the mix: longer and surer rows weigh more">weight</th>'
-            '<th scope="col" title="How much of this candidate\'s probability came from it">share</th></tr></thead>'
+            '<table class="sources"><thead><tr><th scope="col">memory</th>'
+            f'<th scope="col" title="{_PLACE}">its place</th><th scope="col" title="{_SURE}">sure</th>'
+            f'<th scope="col" title="{_WEIGHT}">weight</th><th scope="col" title="{_SHARE}">share</th></tr></thead>'
             f"<tbody>{''.join(lines)}</tbody></table>"
         )
+        parts.append(_paragraph(KEY, "aside key"))
     if node >= 0:
         parts.append(_paragraph(stories.score(step, node, config), "aside"))
     return parts
@@ -100,7 +108,7 @@ def _source(name: str, row: Any, place: knowledge.Held | None, weight: float | N
 
 def _after(step: Step, node: int, config: dict[str, Any]) -> list[str]:
     """The rows under the node's own context, their mix, and what the model said there."""
-    parts = ["<h5>What comes after it</h5>"]
+    parts = [f"<h5>After {_code(step, node)}, the model {'said' if step.accepted[node] else 'would say'}</h5>"]
     found, target = knowledge.rows(step, node), knowledge.row(step, step.target[node])
     said = step.choices[node]
     if not any(found) and target is None:
@@ -115,20 +123,21 @@ def _after(step: Step, node: int, config: dict[str, Any]) -> list[str]:
     ]  # fmt: skip
     fused = knowledge.row(step, step.fused[node])
     if fused is not None:
-        mixed = "The rows mixed by weight: what memory proposes here"
-        columns.append(rowtable.column("mix", mixed, fused, (_decimal(fused.confidence), "1.00")))
+        columns.append(rowtable.column("mix", _MIX, fused, (_decimal(fused.confidence), "1.00")))
     if target is not None:
         sure = (_decimal(target.confidence), "") if any(found) else ()
         columns.append(rowtable.column("model", "What the model itself predicts here", target, sure))
-    notes = ("sure", "weight") if any(found) else ()
+    notes = {"sure": _SURE, "weight": _WEIGHT} if any(found) else {}
     parts.append(rowtable.html(columns, step.table.text, notes, said if said >= 0 else None))
-    explained = "✓ the model's choice" if said >= 0 else "No choice of the model is on record here"
-    return parts + [_paragraph(f"{explained} · numbers in %", "aside")]
+    after = quote(step.text(node), 16)
+    explained = f"✓ the model's choice after {after}" if said >= 0 else "No choice of the model is on record here"
+    mixed = " · mix: G, C, U together, by weight" if fused is not None else ""
+    return parts + [_paragraph(f"{explained}{mixed} · numbers in %", "aside")]
 
 
-def _after_bonus() -> list[str]:
+def _after_bonus(step: Step) -> list[str]:
     sentence = "Nobody has asked yet: the next pass, if there is one, begins with this token as its root."
-    return ["<h5>What comes after it</h5>", _paragraph(sentence, "aside")]
+    return [f"<h5>After {escape(quote(step.table.text(step.bonus), 16))}</h5>", _paragraph(sentence, "aside")]
 
 
 def _code(step: Step, node: int) -> str:

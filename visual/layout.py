@@ -11,7 +11,7 @@ import networkx as nx
 from recap.trace import Step
 
 Point = tuple[float, float]
-"""Column, row."""
+"""Across, down: column and row, or pixels and row."""
 _QUARTER = tuple((math.sin(part * math.pi / 8), 1 - math.cos(part * math.pi / 8)) for part in range(5))
 """A quarter of a circle: how far across and how far down, each 0 to 1."""
 
@@ -63,36 +63,37 @@ def tidy(step: Step) -> Layout:
     return Layout(tuple(rows), max(rows) + 1, max(step.depths) + 1)
 
 
-def free_row(step: Step, layout: Layout, node: int, span: int) -> int:
-    """The row nearest to `node` whose `span` places to the right of it are free; -1, above the root, always is."""
+def free_row(step: Step, layout: Layout, node: int, span: int, near: int = 0) -> int:
+    """The row nearest to `node` where the `span` places to the right of it are free, as are those `near` rows above
+    and below; above the root there always is one."""
     taken = {(depth, row) for depth, row in zip(step.depths, layout.rows)}
     columns = range(step.depths[node] + 1, step.depths[node] + 1 + span)
     free = (
-        row for row in range(-1, layout.height + 1) if not any((column, row) in taken for column in columns)
+        row for row in range(-1 - near, layout.height + 1)
+        if not any((column, row + by) in taken for column in columns for by in range(-near, near + 1))
     )  # fmt: skip
     return min(free, key=lambda row: (abs(row - layout.rows[node]), row))
 
 
 def polyline(
-    ends: Iterable[tuple[Point, Point, float]], turn: float, corner: Point
+    ends: Iterable[tuple[Point, Point, float, float]], corner: Point
 ) -> tuple[list[float | None], list[float | None]]:
     """Every edge leaves and arrives level and turns once, with round corners, between two columns.
 
-    An edge is where it comes from, where it goes to, and how far right of its start (columns) the line begins.
-    `turn` is where it turns, columns right of its start; `corner` the size of a corner, columns and rows. The result
-    is all x and all y, None between two edges.
+    An edge is where it comes from, where it goes to, how far right of its start the line begins, and where it turns;
+    `corner` is the size of a corner, across and down. The result is all x and all y, None between two edges.
     """
     across, down = corner
     xs: list[float | None] = []
     ys: list[float | None] = []
-    for (x, y), (to_x, to_y), begin in ends:
+    for (x, y), (to_x, to_y), begin, turn in ends:
         xs.append(round(x + begin, 3))
         ys.append(y)
         if y != to_y:
-            way = down if to_y > y else -down
-            xs += [round(x + turn - across * (1 - right), 3) for right, _ in _QUARTER]
+            way = min(down, abs(to_y - y) / 2) * (1 if to_y > y else -1)
+            xs += [round(turn - across * (1 - right), 3) for right, _ in _QUARTER]
             ys += [round(y + way * under, 3) for _, under in _QUARTER]
-            xs += [round(x + turn + across * (1 - right), 3) for right, _ in reversed(_QUARTER)]
+            xs += [round(turn + across * (1 - right), 3) for right, _ in reversed(_QUARTER)]
             ys += [round(to_y - way * under, 3) for _, under in reversed(_QUARTER)]
         xs += [to_x, None]
         ys += [to_y, None]

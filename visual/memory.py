@@ -20,6 +20,9 @@ NOTHING = "Ask something: the number of rows in each memory appears here, pass b
 _GAP = 0.11
 """Least distance between two labels at the right end, share of the height."""
 
+_DIGIT, _NARROW = 7.0, 230
+"""Width of a digit, and of the picture between its axes on a phone. Pixels."""
+
 Sizes = dict[str, int]
 
 
@@ -44,7 +47,14 @@ def growth_spec(answers: Sequence[Sequence[Sizes]], theme: str = "light") -> Spe
         }
         for _, at in starts if at > 1
     ]  # fmt: skip
-    layout["annotations"] = [_question(number, at, colours.muted) for number, at in starts] + _ends(flat, top, theme)
+    groups = _groups(starts, len(flat))
+    layout["annotations"] = [_question(text, at, colours.muted) for text, at in groups] + _ends(flat, top, theme)
+    layout["annotations"].append(
+        {
+            "text": "question", "x": 0, "xref": "paper", "xanchor": "right", "xshift": -6, "y": 1, "yref": "paper",
+            "yanchor": "bottom", "showarrow": False, "font": {"size": 11, "color": colours.muted},
+        }
+    )  # fmt: skip
     return {"data": [_line(name, questions, theme) for name in MEMORY_NAMES], "layout": layout}
 
 
@@ -130,6 +140,22 @@ def _starts(questions: Sequence[Sequence[Sizes]]) -> list[tuple[int, int]]:
     return starts
 
 
+def _groups(starts: Sequence[tuple[int, int]], passes: int) -> list[tuple[str, float]]:
+    """Numbers of questions and the pass that each begins with; short questions share a label: "2–4"."""
+    groups: list[list[int]] = []  # first and last number, first pass
+    for number, at in starts:
+        if groups and (at - groups[-1][2]) / passes < _room(groups[-1][0], number):
+            groups[-1][1] = number
+        else:
+            groups.append([number, number, at])
+    return [(f"{first}–{last}" if last > first else str(first), at) for first, last, at in groups]
+
+
+def _room(first: int, last: int) -> float:
+    """Width of a group of numbers that may still grow to hold `last`, share of the narrowest picture."""
+    return (len(f"{first}–{last}") * _DIGIT + 6) / _NARROW
+
+
 def _line(name: str, questions: Sequence[Sequence[Sizes]], theme: str) -> Spec:
     xs: list[int | None] = []
     ys: list[int | None] = []
@@ -155,9 +181,9 @@ def _bytes(sizes: Sizes) -> str:
     return f"<br>memory in all: {sizes['bytes'] / 2**20:.2f} MiB" if "bytes" in sizes else ""
 
 
-def _question(number: int, at: int, colour: str) -> Spec:
+def _question(text: str, at: float, colour: str) -> Spec:
     return {
-        "text": f"question {number}", "x": at - 0.5, "y": 1, "yref": "paper", "xanchor": "left", "yanchor": "bottom",
+        "text": text, "x": at - 0.5, "y": 1, "yref": "paper", "xanchor": "left", "yanchor": "bottom",
         "showarrow": False, "font": {"size": 11, "color": colour},
     }  # fmt: skip
 
@@ -196,6 +222,6 @@ def _layout(theme: str, passes: int, top: float) -> Spec:
             **axis, "range": [0, top], "visible": bool(passes),
             "title": {"text": "rows", "font": {"size": 11, "color": colours.muted}, "standoff": 6},
         },
-        "margin": {"l": 52, "r": 66, "t": 20, "b": 38},
+        "margin": {"l": 62, "r": 66, "t": 20, "b": 38},
         "uirevision": "memory",
     }  # fmt: skip

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from html import escape
 from typing import NamedTuple
 
@@ -10,6 +10,7 @@ from .text import shorten, visible
 
 SHOWN = 10
 """Tokens shown at once; the others unfold."""
+NO_NOTES: Mapping[str, str] = {}
 _LONGEST = 500
 """Characters of a token that are looked at."""
 
@@ -34,9 +35,11 @@ def column(name: str, title: str, row: tuple | None, notes: Sequence[str] = ()) 
 
 
 def html(
-    columns: Sequence[Column], text_of: Callable[[int], str], notes: Sequence[str] = (), chosen: int | None = None
-) -> str:
-    """`notes` names the extra lines; `chosen` is the token that comes first and gets a mark."""
+    columns: Sequence[Column], text_of: Callable[[int], str], notes: Mapping[str, str] = NO_NOTES,
+    chosen: int | None = None,
+) -> str:  # fmt: skip
+    """`notes` names the extra lines and explains them to the pointer; `chosen` is the token that comes first, with a
+    mark."""
     order = _order(columns, chosen)
     lines = [_line(token, columns, text_of, token == chosen) for token in order]
     head = "".join(
@@ -44,10 +47,10 @@ def html(
         for column in columns
     )
     extra = "".join(
-        f'<tr class="note"><th scope="row">{escape(name)}</th>'
+        f'<tr class="note"><th scope="row" title="{escape(told)}">{escape(name)}</th>'
         + "".join(f"<td>{escape(one.notes[at]) if at < len(one.notes) else ''}</td>" for one in columns)
         + "</tr>"
-        for at, name in enumerate(notes)
+        for at, (name, told) in enumerate(notes.items())
     )
     more = len(lines) - SHOWN
     folded = f'<tbody class="more">{"".join(lines[SHOWN:])}</tbody>' if more > 0 else ""

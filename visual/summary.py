@@ -21,7 +21,8 @@ def numbers(trace: Trace | None) -> str:
         _speed(trace),
         (
             f"{trace.acceptance_length:.2f}" if passes else "–", "tau, tokens a pass",
-            "1 + accepted candidates / passes of the model. Plain decoding has 1.00.",
+            "tau: how many tokens a pass of the model gave, on average: its own one and the accepted candidates. "
+            "Plain decoding has 1.00.",
         ),
         (
             f"{(len(trace.token_ids) - 1) / trace.decode_seconds:.1f}" if timed else "–", "tokens per second, writing",
@@ -43,11 +44,14 @@ def _speed(trace: Trace | None) -> tuple[str, str, str]:
     name = "S, times plain decoding"
     if trace is not None and trace.speedup is not None:
         digits = 1 if trace.speedup >= 0.95 else 2
-        title = "Tokens per second, relative to plain decoding (AR) on this machine, in the same run."
+        title = (
+            "S, the speedup: tokens per second, relative to plain decoding (AR) on this machine, in the same run. "
+            "2.0x is twice as fast."
+        )
         return f"{trace.speedup:.{digits}f}x", name, title
     if trace is not None and trace.method == "ar":
         return "–", name, "This is plain decoding (AR) itself."
-    return "–", name, "Not compared with plain decoding (AR) yet: press Race."
+    return "–", name, "S, the speedup. Not compared with plain decoding (AR) yet: press Race."
 
 
 def caption(step: Step | None, passes: int = 0, ended: bool = False) -> str:
@@ -64,7 +68,8 @@ def caption(step: Step | None, passes: int = 0, ended: bool = False) -> str:
         f"{spent:.0f} ms" if spent < 2000 else f"{spent / 1000:.1f} s",
     ]
     if step.expected_gain is not None:
-        facts.append(f'<span title="{_GAIN}">gain {step.gain:.1f}, {step.expected_gain:.1f} expected</span>')
+        speeds = f"{step.gain:.1f} × plain decoding's speed, {step.expected_gain:.1f} × expected"
+        facts.append(f'<span title="{_GAIN}">{speeds}</span>')
     said = "".join(chip(step.text(node), knowledge.proposer(step, node)) for node in accepted)
     none = "The model accepted none of them." if candidates else "Nothing was proposed."
     story = f"The model accepted {said}." if accepted else none
@@ -78,7 +83,10 @@ def caption(step: Step | None, passes: int = 0, ended: bool = False) -> str:
     return f'<p class="facts">{" · ".join(facts)}</p><p class="story">{story}</p>'
 
 
-_GAIN = "Tokens per second of this pass over those of plain decoding; the budget chose its candidates by what it expected"
+_GAIN = (
+    "Tokens per second of this pass, relative to plain decoding (AR). "
+    "Expected: what the budget hoped for when it chose how many candidates to try."
+)
 
 
 def chip(token: str, source: str) -> str:

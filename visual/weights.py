@@ -18,7 +18,7 @@ LEAST_BARS = 12
 """A pass with fewer calls keeps bars of this width."""
 LEAST_LETTER = 0.13
 """Weight from which a part of a bar has room for its letter."""
-NOTHING = "No memory was asked in this pass: nothing was looked up, so nothing was mixed."
+NOTHING = "No memory was asked in this pass, so nothing was mixed."
 NOTHING_YET = "No rows were mixed so far: plain decoding never does, and memories need something to remember first."
 
 
@@ -41,7 +41,7 @@ def spec(trace: Trace, index: int, theme: str = "light") -> Spec:
         return {"data": [], "layout": {**around, "annotations": [canvas.note(NOTHING_YET, theme, 12, 36)]}}
     notes = [_heading("This pass: weight of G, C, U, a bar per lookup", 1.0, theme)]
     if not asked:
-        notes.append(canvas.note(NOTHING, theme, 12, 36, y=0.76))
+        notes.append(canvas.note(NOTHING, theme, 11, 36, y=0.78))
     notes.append(_heading("So far: mean weights, most specific row first", 0.45, theme))
     data = [_bars(step, asked, at, theme) for at in range(3)] if asked else []
     rows = _rows(means)

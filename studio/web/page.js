@@ -169,11 +169,10 @@ function key(event) {
   event.preventDefault();
 }
 
-// From the tree by keyboard: the next node in the order in which the tree was grown, the model's own choice last.
+// From the tree by keyboard: the next node as it is drawn.
 function neighbour(by) {
-  const { nodes } = player.tree;
-  const at = nodes.indexOf(player.tree.node);
-  if (nodes.length) player.choose(nodes[(at + by + nodes.length) % nodes.length]);
+  const node = player.tree.beside(by);
+  if (node !== undefined) player.choose(node);
 }
 
 // A question that was typed and not asked survives the page.

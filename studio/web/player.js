@@ -77,7 +77,7 @@ class Player {
   async update(id, whole) {
     const follow = this.following || this.step === null;
     const wish = { id, have: this.ribbon, theme: theme(), whole, follow, step: this.stale ? null : this.step };
-    const found = await this.call("whole", { ...wish, height: this.tree.height, dense: !this.readable });
+    const found = await this.call("whole", { ...wish, ...this.tree.size, dense: !this.readable });
     if (!found || id !== this.id) return;
     if (whole) this.unhurried = performance.now();
     this.whole = found;
@@ -120,9 +120,9 @@ class Player {
 
   async view(step) {
     const dense = !this.readable;
-    const key = [this.id, step, theme(), dense, Math.round(this.tree.height / 40)].join(" ");
+    const key = [this.id, step, theme(), dense, ...Object.values(this.tree.size)].join(" ");
     if (this.views.has(key)) return this.views.get(key);
-    const view = await this.call("one", { id: this.id, step, theme: theme(), height: this.tree.height, dense });
+    const view = await this.call("one", { id: this.id, step, theme: theme(), ...this.tree.size, dense });
     if (!view) return null;
     if (!this.live) this.views.set(key, view);
     if (this.views.size > KEPT) this.views.delete(this.views.keys().next().value);
@@ -269,6 +269,7 @@ class Player {
   }
 
   resize() {
+    if (this.tree?.frame.clientWidth && this.step !== null && !this.live) this.turn(this.step, false); // to fit again
     draw("weights", this.weights);
     this.drawn();
   }

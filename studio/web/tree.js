@@ -1,5 +1,5 @@
-// The draft tree in its frame. A row and a column keep their size in pixels, so that a node which stays in the tree
-// stays where it is on the page; the frame scrolls, and the zoom that a reader chose holds from pass to pass.
+// The draft tree in its frame. Its figure was made for this frame and says where everything stands: pixels across, rows
+// down. A new pass is looked at from its root, and the zoom that a reader chose holds from pass to pass.
 const ZOOM = { least: 0.5, most: 2.5, step: 1.25 };
 
 class Tree {
@@ -14,39 +14,43 @@ class Tree {
       const at = this.pointed(target);
       if (at) this.chosen(at.trace.customdata[at.index]);
     });
-    this.plot.addEventListener("pointerover", ({ target }) => this.tell(target));
+    // A pointer that rests is not asking, whatever comes to lie under it: only one that moves is told something.
+    this.plot.addEventListener("pointermove", ({ target }) => {
+      if (this.under !== target) this.tell(target);
+    });
     this.plot.addEventListener("pointerleave", () => this.tell(null));
     frame.addEventListener("scroll", () => this.tell(null));
     new ResizeObserver(() => this.draw()).observe(frame);
   }
 
-  get height() {
-    return this.frame.clientHeight;
+  // Inside its border, scroll bars or not: those come and go.
+  get size() {
+    const { width, height } = this.frame.getBoundingClientRect();
+    return { width: Math.max(0, Math.floor(width) - 2), height: Math.max(0, Math.floor(height) - 2) };
   }
 
   show(spec, node, move) {
     this.spec = spec;
     this.node = node;
-    const end = this.draw();
-    if (move && end) this.reveal(end);
+    this.draw();
+    if (move) this.frame.scrollTo(0, 0);
   }
 
+  // The zoom enlarges everything alike, so what fits beside each other at one zoom does at any.
   draw() {
-    const width = this.frame.clientWidth;
-    if (!this.spec || !width) return null;
+    const { clientWidth, clientHeight } = this.frame;
+    if (!this.spec || !clientWidth) return;
     const { data, layout } = this.spec;
-    const { row, column, widest, columns, focus } = layout.meta;
-    const pitch = { x: Math.min(Math.max(width / columns, column), widest) * this.zoom, y: row * this.zoom };
-    const [left] = layout.xaxis.range;
-    const [bottom, top] = layout.yaxis.range;
-    const place = (x, y) => [(x - left) * pitch.x, (y - top) * pitch.y];
-    const picture = new Picture({ data: this.ringed(data), layout }, place);
-    this.plot.innerHTML = picture.svg(
-      Math.max(width, Math.round(columns * pitch.x)),
-      Math.max(this.height, Math.floor((bottom - top) * pitch.y)),
-    );
+    const { row, wide, high } = layout.meta;
+    const top = layout.yaxis.range[1];
+    const [width, height] = [Math.max(clientWidth / this.zoom, wide), Math.max(clientHeight / this.zoom, high)];
+    const picture = new Picture({ data: this.ringed(data), layout }, (x, y) => [x, (y - top) * row]);
+    this.plot.innerHTML = picture.svg(width, height);
+    const drawn = this.plot.firstElementChild;
+    drawn.setAttribute("viewBox", `0 0 ${width} ${height}`);
+    drawn.setAttribute("width", Math.floor(width * this.zoom));
+    drawn.setAttribute("height", Math.floor(height * this.zoom));
     this.tell(null);
-    return focus ? place(...focus) : null;
   }
 
   // The chosen node wears a ring; where it stands is read from the nodes that are drawn.
@@ -58,21 +62,21 @@ class Tree {
     return data.map((trace) => (trace.name === "selected" ? { ...trace, x: [held.x[at]], y: [held.y[at]] } : trace));
   }
 
+  // Whoever chooses by keyboard or in the ribbon sees what was chosen.
   select(node) {
     this.node = node;
     this.draw();
+    this.plot.querySelector('[data-name="selected"] .point')?.scrollIntoView({ block: "nearest", inline: "nearest" });
   }
 
-  // Nodes by number, the model's own choice last.
-  get nodes() {
-    const all = (this.spec?.data || []).filter((trace) => trace.mode.includes("markers")).flatMap((trace) => trace.customdata || []);
-    return all.sort((a, b) => (a < 0) - (b < 0) || a - b);
-  }
-
-  // Scroll just far enough from the root that a place is in view.
-  reveal([x, y]) {
-    const { clientWidth, clientHeight } = this.frame;
-    this.frame.scrollTo({ left: Math.max(0, x + 130 - clientWidth), top: Math.max(0, y + 50 - clientHeight) });
+  // The next node down its column, then the top of the next column: every node is reached, and the way up is the same.
+  beside(by) {
+    const all = (this.spec?.data || []).filter((trace) => trace.mode.includes("markers") && trace.customdata).flatMap(
+      ({ x, y, customdata }) => customdata.map((node, at) => ({ node, x: x[at], y: y[at] })),
+    );
+    all.sort((a, b) => a.x - b.x || a.y - b.y);
+    const at = all.findIndex(({ node }) => node === this.node);
+    return all[(at + by + all.length) % all.length]?.node;
   }
 
   resize(factor) {
@@ -87,6 +91,7 @@ class Tree {
 
   // What a node tells stands beside it, inside the frame.
   tell(target) {
+    this.under = target;
     const at = this.pointed(target);
     this.tip.hidden = !at;
     if (!at) return;
