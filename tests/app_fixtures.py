@@ -33,7 +33,7 @@ SOON = 30_000
 LONG = "Count from one to two hundred in words, one after another."
 Visit = Callable[..., Page]
 LOGS: dict[Page, Log] = {}
-TORN = ("BodyStreamBuffer was aborted", "Unexpected error Connection errored out")
+TORN = ("BodyStreamBuffer was aborted", "signal is aborted without reason", "Unexpected error Connection errored out")
 """What gradio's client says on a page that is left while it waits for the server."""
 
 RECORD = """() => {

@@ -32,8 +32,10 @@ class Words {
 
   // Back to gradio's copy: the message is whole, or nothing more comes this way.
   done() {
-    this.source?.close();
+    const source = this.source;
     this.source = null;
+    if (source?.readyState === WebSocket.CONNECTING) source.onopen = () => source.close(); // the console would complain
+    else source?.close();
     if (!this.shown) return;
     if (this.shown.previousElementSibling) this.shown.previousElementSibling.hidden = false;
     this.shown.remove();
