@@ -207,7 +207,7 @@ def _pass(trace: Trace, index: int) -> str:
 
 
 def _name(trace: Trace) -> str:
-    return {"recap": "RECAP", "ar": "AR"}.get(trace.method, trace.method)
+    return "AR" if trace.method == "ar" else METHODS.get(trace.method, trace.method)
 
 
 def _words(some: str, width: float) -> str:
