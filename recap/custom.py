@@ -17,6 +17,7 @@ from .choosing import UNDECIDED
 from .config import RecapConfig
 from .decoding import Decoding
 from .drafter import Drafter
+from .methods import limits
 from .methods.base import Proposer
 from .targets.base import placeholders
 from .targets.cache import PackedCache

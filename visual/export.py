@@ -21,6 +21,7 @@ from recap.trace import Step, Trace
 
 from . import inspector, memory, race, reasons, ribbon, same, summary, throughput, tree, weights
 from .canvas import Spec
+from .listing import METHODS
 from .text import shorten, visible
 from .theme import FONT, palette, variables
 

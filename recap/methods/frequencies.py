@@ -86,6 +86,8 @@ def grow(
             return
         followed = [(token, child, source.counts[child]) for token, child in edges.items()]
         total = sum(count for _, _, count in followed)
+        if len(followed) > 2 * most:  # there is no room for the others
+            followed = heapq.nlargest(most + len(banned), followed, key=lambda one: one[2])
         for token, child, count in reversed(followed) if deep_first else followed:
             chance = probability * count / total
             if chance >= least and token not in banned:

@@ -64,11 +64,9 @@ class Lookahead(TextProposer):
             self._trunk = [self._copied() for _ in range(_WINDOW - 1)]
             self._levels = [[self._copied() for _ in range(_WINDOW)] for _ in range(_NGRAM - 2)]
         tree = TreeBuilder(self._text[-1])
-        room = max(most - _WINDOW * (_NGRAM - 1) + 1, most // 2)
+        room = max(most - _WINDOW * (_NGRAM - 1) + 1, (most + 1) // 2)
         for guess in reversed(self._pool.get(self._text[-1], ())):
-            if len(tree) + len(guess) > room + 1:
-                break
-            self._path(tree, 0, guess)
+            self._path(tree, 0, guess[: room + 1 - len(tree)])
         self._tips, trunk = [], 0
         for column in range(_WINDOW):
             if len(tree) + _NGRAM - 1 - (column == 0) > most + 1:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ..drafter import Draft
-from .suffix_decoding import SuffixDecoding
 from .frequencies import grow
+from .suffix_decoding import SuffixDecoding
 from .tree import TreeBuilder
 
 _QUERY = 2

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..config import MAX_NODES, SUFFIX_REACH
+from ..config import MAX_NODES
 from ..drafter import Draft
 from ..drafter.arguments import integers, rows, token_list, whole_number
 
@@ -61,14 +61,14 @@ class TextProposer:
         self._extend(tokens)
 
     def draft(self, max_nodes: int | None = None, suffix_tokens: int | None = None) -> Draft:
-        """The draft for the current root: at most `max_nodes` candidates (0 to 1024), with those of a suffix path at most
-        `max_nodes` + `suffix_tokens` (0 to 10); None takes the published number. A second draft replaces the first.
-        Raises RuntimeError before the first commit."""
+        """The draft for the current root: at most `max_nodes` candidates, or of a suffix path at most `max_nodes` +
+        `suffix_tokens` (0 to 1024 each); None takes the published number. A second draft replaces the first. Raises
+        RuntimeError before the first commit."""
         if len(self._text) <= self._prompt or self._prompt < 0:
             raise RuntimeError("draft before commit: commit the token from prefill first")
         usual = self.sizes or (0, 0)
         most = usual[0] if max_nodes is None else whole_number("max_nodes", max_nodes, 0, MAX_NODES)
-        extra = usual[1] if suffix_tokens is None else whole_number("suffix_tokens", suffix_tokens, 0, SUFFIX_REACH)
+        extra = usual[1] if suffix_tokens is None else whole_number("suffix_tokens", suffix_tokens, 0, MAX_NODES)
         draft = self._propose(most, extra)
         self._nodes = len(draft)
         return draft
