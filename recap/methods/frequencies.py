@@ -98,7 +98,7 @@ def grow(
     push(state, 0, 1.0)
     while heap and len(tree) <= most:
         _, _, parent, token, child, chance = heapq.heappop(heap)
-        at = tree.add(parent, token, chance)
+        at = tree.add(parent, token, min(chance, tree.scores[parent]))
         score += chance
         push(child, at, chance)
     return score
