@@ -74,9 +74,8 @@ class Session:
         """What decides how many nodes a pass of this method gets. The first time that it has to know what passes cost,
         that is measured, in a second or two.
 
-        Answers that are sampled, memories of other settings and other methods have chances of their own: they neither use
-        nor change what is kept of the model.
-        """
+        Answers that are sampled, memories of other settings and other methods have chances of their own: they neither
+        use nor change what is kept of the model. """
         key = method or self.method, sampled
         one = self.drafter(method)
         numbers = limits(one, self.config)

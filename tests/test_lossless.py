@@ -60,7 +60,7 @@ def check_trace(answer) -> None:
 
 @every_family
 @pytest.mark.parametrize(
-    ("method", "count"), [(method, count) for method in recap.METHODS for count in PICTURES if method in OURS or count == 1]
+    ("method", "count"), [(one, count) for one in recap.METHODS for count in PICTURES if one in OURS or count == 1]
 )
 def test_equals_transformers(target, expected, family, count, method):
     prompt_ids, ids = expected(family, count)
@@ -186,8 +186,8 @@ def test_length_limit_inside_an_accepted_path(target, expected):
      ("llava", "lookahead")],
 )
 def test_end_token_inside_an_accepted_path(target, expected, tiny_folder, tmp_path, family, method):
-    """The answer stops at an end token that a draft holds, though more of the path would have been accepted. Methods that
-    copy text draft no token for the first time: tests/test_methods.py has their end tokens."""
+    """The answer stops at an end token that a draft holds, though more of the path would have been accepted. Methods
+    that copy text draft no token for the first time: tests/test_methods.py has their end tokens."""
     most = 3 if method == "recap" else 1
     ways = {"method": method, "max_new_tokens": LENGTH, "config": FIXED}
     answers = {count: recap.generate(target(family), QUESTION, shown, **ways) for count, shown in PICTURES.items()}

@@ -1,4 +1,4 @@
-"""Every method as a proposer: whatever the stream, valid trees within the limits; on the loop, plain decoding's tokens."""
+"""Every method as a proposer: valid trees within the limits on any stream; on the loop, plain decoding's tokens."""
 
 from __future__ import annotations
 
@@ -207,8 +207,9 @@ class Cache:
 def decode(target, proposer, prompt, length, numbers):
     trace = _scrap()
     decoding = Decoding(
-        target, proposer, Greedy(), Prompt(np.array(prompt), []), 0, Cache(), trace, Fixed(*numbers), lambda _: None, length
-    )
+        target, proposer, Greedy(), Prompt(np.array(prompt), []), 0, Cache(), trace, Fixed(*numbers), lambda _: None,
+        length,
+    )  # fmt: skip
     decoding.prefill()
     return decoding.tokens, list(decoding.steps()), decoding.finish_reason
 

@@ -93,7 +93,8 @@ def test_viskip_drafts_nothing_while_the_target_looks_at_the_picture():
     proposer, plain = after("sam_viskip", text), after("sam", text)
     usual = plain.draft().tokens.tolist()
     assert not proposer.gated and proposer.draft().tokens.tolist() == usual and len(usual) > 1
-    for share, drafts in ((0.36, False), (0.35, True), (None, True), (1, False), (float("nan"), True), ("much", True), (0.0, True)):
+    told = [(0.36, False), (0.35, True), (None, True), (1, False), (float("nan"), True), ("much", True), (0.0, True)]
+    for share, drafts in told:
         proposer.attend(share)
         assert proposer.draft().tokens.tolist() == (usual if drafts else [2])
     assert proposer.gated
@@ -222,7 +223,8 @@ def test_suffix_decoding_estimates_by_counts():
 def test_suffix_decoding_guesses_more_the_longer_the_match():
     text = list(range(100, 200))
     for matched in (1, 2, 5, 16, 20):
-        assert drafted("suffix_decoding", text + [0] + text[5 : 5 + matched]) == text[5 + matched :][: min(4 * matched, 64)]
+        expected = text[5 + matched :][: min(4 * matched, 64)]
+        assert drafted("suffix_decoding", text + [0] + text[5 : 5 + matched]) == expected
 
 
 def test_suffix_decoding_drops_what_is_unlikely():

@@ -37,7 +37,7 @@ def encoder_calls(loaded):
 
 @pytest.mark.parametrize(
     ("family", "method"),
-    [(one, method) for one in tiny.FAMILIES for method in recap.METHODS if method in ("recap", "ar") or one == "qwen2_5_vl"],
+    [(one, way) for one in tiny.FAMILIES for way in recap.METHODS if way in ("recap", "ar") or one == "qwen2_5_vl"],
 )
 def test_every_turn_equals_transformers(target, reference, family, method):
     loaded, side = target(family), reference(family)

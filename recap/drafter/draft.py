@@ -45,13 +45,14 @@ class Draft:
 
     @classmethod
     def chain(cls, root: int, tokens: Sequence[int], matched: int) -> Draft:
-        """A suffix path alone: `tokens` one below the other, taken from where the last `matched` tokens occurred before."""
+        """A suffix path alone: `tokens` one below the other, taken from where the last `matched` tokens occurred
+        before."""
         n = 1 + len(tokens)
         scores, nothing = np.zeros(n), np.zeros((n, 3))
         scores[0] = 1.0
         return cls(
-            np.array([root, *tokens], np.int64), np.arange(-1, n - 1, dtype=np.int32), np.arange(n, dtype=np.int32), scores,
-            np.tri(n, dtype=bool), nothing, nothing, 1, matched if tokens else 0,
+            np.array([root, *tokens], np.int64), np.arange(-1, n - 1, dtype=np.int32), np.arange(n, dtype=np.int32),
+            scores, np.tri(n, dtype=bool), nothing, nothing, 1, matched if tokens else 0,
         )
 
 

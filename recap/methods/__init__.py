@@ -25,8 +25,8 @@ METHODS = ("recap", "ar", *_RIVALS)
 """Names accepted by `method=`: ours, the baseline, the others."""
 
 AUTO_METHODS = frozenset({"recap"} | {name for name, kind in _RIVALS.items() if kind.best_first})
-"""Those whose trees the budget "auto" may cut. Lookahead decoding needs its window whole: it always takes the numbers that
-it was published with."""
+"""Those whose trees the budget "auto" may cut. Lookahead decoding needs its window whole: it always takes the numbers
+that it was published with."""
 
 
 def proposer(method: str, config: RecapConfig | None = None) -> Proposer:
@@ -39,7 +39,7 @@ def proposer(method: str, config: RecapConfig | None = None) -> Proposer:
 
 
 def limits(one: Proposer, config: RecapConfig) -> tuple[int, int]:
-    """Candidates of a pass, beyond the suffix path and on it: the config's if they were changed, else those that a method
-    was published with."""
+    """Candidates of a pass, beyond the suffix path and on it: the config's if they were changed, else those that a
+    method was published with."""
     asked, usual = (config.max_nodes, config.suffix_tokens), (RecapConfig.max_nodes, RecapConfig.suffix_tokens)
     return (getattr(one, "sizes", None) or asked) if asked == usual else asked

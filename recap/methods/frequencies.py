@@ -70,8 +70,8 @@ def grow(
     tree: TreeBuilder, source: Frequencies, state: int, most: int, banned: frozenset[int], *, least: float = 0.0,
     depth: int = 1 << 30, deep_first: bool = False,
 ) -> float:
-    """Add what followed a state to a tree below its root until the tree has `most` candidates; the sum of their estimated
-    probabilities. A candidate's estimate is its parent's times its share among its siblings' counts.
+    """Add what followed a state to a tree below its root until the tree has `most` candidates; the sum of their
+    estimated probabilities. A candidate's estimate is its parent's times its share among its siblings' counts.
 
     By default the likeliest candidate comes next, of equals the one seen first, and none below `least` is added. With
     `deep_first` the most frequent comes next, and of equals one continuation is followed to its end before another.

@@ -18,17 +18,17 @@ class Lookahead(TextProposer):
     column hang N - 2 tokens, the column's guesses of the last N - 2 passes, each one position further. That is the
     original's attention pattern: a token sees the trunk up to its column and its own column's older tokens.
 
-    What the target predicts at the tip of a column completes an n-gram: trunk token, N - 2 tokens, prediction. It goes to
-    the pool under the trunk token, newest last, the oldest of more than G leaving. Then the window moves by one position:
-    the second tokens of all columns but the first become the trunk, predictions become the tips. The pool also takes all
-    n-grams of prompt and answer, as the original does with POOL_FROM_PROMPT; it lasts one request.
+    What the target predicts at the tip of a column completes an n-gram: trunk token, N - 2 tokens, prediction. It goes
+    to the pool under the trunk token, newest last, the oldest of more than G leaving. Then the window moves by one
+    position: the second tokens of all columns but the first become the trunk, predictions become the tips. The pool
+    also takes all n-grams of prompt and answer, as the original does with POOL_FROM_PROMPT; it lasts one request.
 
     Different from the original: paths with the same beginning share nodes. Window tokens that happen to be right are
-    accepted, where the original accepts guesses alone. The window starts full of tokens copied from the prompt at random
-    (always the same ones) instead of being filled level by level, and gives n-grams only once these have moved out. With
-    room for fewer candidates than published, guesses get at least half of it, the newest first, and columns are left out
-    from the far end; what they would have predicted is copied from the text. Guesses are argmax at any temperature.
-    """
+    accepted, where the original accepts guesses alone. The window starts full of tokens copied from the prompt at
+    random (always the same ones) instead of being filled level by level, and gives n-grams only once these have moved
+    out. With room for fewer candidates than published, guesses get at least half of it, the newest first, and columns
+    are left out from the far end; what they would have predicted is copied from the text. Guesses are argmax at any
+    temperature. """
 
     top_k = 1
     sizes = (_GUESSES * (_NGRAM - 1) + _WINDOW * (_NGRAM - 1) - 1, 0)

@@ -1,4 +1,4 @@
-"""Token recycling (Luo et al., 2025): a static tree of ranks, filled from what the target predicted after each token."""
+"""Token recycling (Luo et al., 2025): a static tree of ranks, filled from what followed each token in predictions."""
 
 from __future__ import annotations
 
@@ -13,9 +13,8 @@ def places(counts: Sequence[Sequence[int]]) -> list[tuple[int, int, float]]:
     """A static tree as (parent's place, rank, score), the most promising place first; the root has place 0, the others
     follow in this order. `counts`: children of every node, layer by layer; they are ranks 0, 1, ... of its row.
 
-    The score halves with every rank, and down a path scores are multiplied: the tree has no probabilities to offer, only
-    the order of a row. Parents come before their children.
-    """
+    The score halves with every rank, and down a path scores are multiplied: the tree has no probabilities to offer,
+    only the order of a row. Parents come before their children. """
     layer, found = [(0, 1.0)], []
     for row in counts:
         below = []
@@ -30,7 +29,8 @@ def places(counts: Sequence[Sequence[int]]) -> list[tuple[int, int, float]]:
 
 
 class Recycling(TextProposer):
-    """Rows of token ids by the token they follow. A place of the tree takes its token from the row of its parent's token.
+    """Rows of token ids by the token they follow. A place of the tree takes its token from the row of its parent's
+    token.
 
     Order of filling: by layers and by promise give the same tree when there is room for all of it; with less room the
     most promising places are filled. A token without a row has no children: the original fills these places with token

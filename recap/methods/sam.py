@@ -1,4 +1,4 @@
-"""SAM decoding (Hu et al., 2025): the longest suffix that occurred before, and more of what followed the longer it is."""
+"""SAM decoding (Hu et al., 2025): what followed the longest repeated suffix, more of it the longer the match."""
 
 from __future__ import annotations
 
@@ -16,12 +16,11 @@ class SamDecoding(TextProposer):
     """Drafts what followed the earliest occurrence of the longest repeated suffix of prompt and answer: four tokens for
     each token that matched, at least 2 and at most 40, as far as the text goes.
 
-    Uncertain and settled: SAM decoding comes in three parts, an automaton over the request, one over a fixed corpus, and
-    Token Recycling or EAGLE-2 where neither matches well. The RECAP paper's baseline drafts 2 to 40 tokens and has an
-    acceptance length far below Token Recycling's, and its authors' public code has the first part alone: so has this.
-    "Total-token setting 64" reserves room in their cache and never bounds a draft of 40. Their code looks the last token
-    up a second time after adding it, which spoils most matches; this follows the original.
-    """
+    Uncertain and settled: SAM decoding comes in three parts, an automaton over the request, one over a fixed corpus,
+    and Token Recycling or EAGLE-2 where neither matches well. The RECAP paper's baseline drafts 2 to 40 tokens and has
+    an acceptance length far below Token Recycling's, and its authors' public code has the first part alone: so has
+    this. "Total-token setting 64" reserves room in their cache and never bounds a draft of 40. Their code looks the
+    last token up a second time after adding it, which spoils most matches; this follows the original. """
 
     sizes = (_LONGEST - SUFFIX_REACH, SUFFIX_REACH)
     best_first = True

@@ -19,13 +19,13 @@ _KEPT = 1 << 17
 class SuffixDecoding(TextProposer):
     """Two sources: the request's own prompt and answer, and the session's earlier answers. In each, every suffix of the
     text that occurred before offers a tree of at most four candidates per matched token and 64 in all, the likeliest
-    first. The tree with the most expected tokens, the sum of its candidates' estimated probabilities, is drafted; of equal
-    ones the one of the longer match, and the request's own before the session's.
+    first. The tree with the most expected tokens, the sum of its candidates' estimated probabilities, is drafted; of
+    equal ones the one of the longer match, and the request's own before the session's.
 
-    Uncertain and settled: a candidate's probability is its count over its siblings' together, as in the paper, while the
-    public code divides by the count of the parent, in which the current end of the text counts too. The bounds of alpha
-    are the paper's; its largest value is taken because in open-ended text most matches are short. The least probability
-    is the public code's. That code bounds a match to 24 or 64 tokens; a suffix automaton needs no bound.
+    Uncertain and settled: a candidate's probability is its count over its siblings' together, as in the paper, while
+    the public code divides by the count of the parent, in which the current end of the text counts too. The bounds of
+    alpha are the paper's; its largest value is taken because in open-ended text most matches are short. The least
+    probability is the public code's. That code bounds a match to 24 or 64 tokens; a suffix automaton needs no bound.
     """
 
     sizes = (_MOST, 0)

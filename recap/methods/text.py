@@ -26,7 +26,8 @@ class TextProposer:
     """Candidates of a pass as the method was published: beyond the suffix path, and on it. None: the config's."""
 
     best_first = False
-    """Whether the first few candidates of a draft are a draft worth having: the budget "auto" may then choose how many."""
+    """Whether the first few candidates of a draft are a draft worth having: the budget "auto" may then choose how
+    many."""
 
     def __init__(self) -> None:
         self.reset()
@@ -74,8 +75,8 @@ class TextProposer:
         return draft
 
     def observe(self, ids: np.ndarray, logits: np.ndarray) -> None:
-        """The target's predictions at all n nodes of the last draft, (n, K) each, columns in any order. A method without
-        `top_k` ignores them."""
+        """The target's predictions at all n nodes of the last draft, (n, K) each, columns in any order. A method
+        without `top_k` ignores them."""
         if not self._nodes:
             raise RuntimeError("observe needs a draft; call draft() first, once for each observe")
         if self.top_k:

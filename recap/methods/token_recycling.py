@@ -7,8 +7,8 @@ from .recycling import Recycling, places
 
 
 class TokenRecycling(Recycling):
-    """The eight likeliest tokens after each token, drafted as the static tree of 80 candidates and depth 6. Every verified
-    node writes its row, prefill does not; rows outlive a request until `reset`."""
+    """The eight likeliest tokens after each token, drafted as the static tree of 80 candidates and depth 6. Every
+    verified node writes its row, prefill does not; rows outlive a request until `reset`."""
 
     top_k = 8
     tree = places(STATIC_TREE)

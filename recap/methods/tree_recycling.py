@@ -10,13 +10,12 @@ _WIDTH, _DEPTH = 2, 4
 
 
 class TreeRecycling(Recycling):
-    """The four likeliest tokens after each token, of this request only, drafted as a full tree of width 2 and depth 4: 30
-    candidates.
+    """The four likeliest tokens after each token, of this request only, drafted as a full tree of width 2 and depth 4:
+    30 candidates.
 
     Uncertain and settled: the paper says only that it runs on the same prefill path as RECAP, and its authors' public
-    code writes the prompt's rows, so these are seeded, the first occurrence of a token winning. A node's children are the
-    first two of its four tokens that may be drafted.
-    """
+    code writes the prompt's rows, so these are seeded, the first occurrence of a token winning. A node's children are
+    the first two of its four tokens that may be drafted. """
 
     top_k = 4
     seeds = True
