@@ -75,7 +75,8 @@ class Session:
         that is measured, in a second or two.
 
         Answers that are sampled, memories of other settings and other methods have chances of their own: they neither
-        use nor change what is kept of the model. """
+        use nor change what is kept of the model.
+        """
         key = method or self.method, sampled
         one = self.drafter(method)
         numbers = limits(one, self.config)

@@ -28,7 +28,8 @@ class Lookahead(TextProposer):
     random (always the same ones) instead of being filled level by level, and gives n-grams only once these have moved
     out. With room for fewer candidates than published, guesses get at least half of it, the newest first, and columns
     are left out from the far end; what they would have predicted is copied from the text. Guesses are argmax at any
-    temperature. """
+    temperature.
+    """
 
     top_k = 1
     sizes = (_GUESSES * (_NGRAM - 1) + _WINDOW * (_NGRAM - 1) - 1, 0)

@@ -19,7 +19,8 @@ class LookaheadTrie(SuffixDecoding):
     paper cites Fu et al. (2024); their method is `lookahead`. Here the request's own text comes first and the session's
     earlier answers fill what is left, where the original keeps one trie in which a prompt's counts outweigh answers'
     ten thousand times and half the places are kept for answers. As in the original, a shorter query replaces a longer
-    one that found fewer than 12 candidates. """
+    one that found fewer than 12 candidates.
+    """
 
     sizes = (_MOST, 0)
 

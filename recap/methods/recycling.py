@@ -14,7 +14,8 @@ def places(counts: Sequence[Sequence[int]]) -> list[tuple[int, int, float]]:
     follow in this order. `counts`: children of every node, layer by layer; they are ranks 0, 1, ... of its row.
 
     The score halves with every rank, and down a path scores are multiplied: the tree has no probabilities to offer,
-    only the order of a row. Parents come before their children. """
+    only the order of a row. Parents come before their children.
+    """
     layer, found = [(0, 1.0)], []
     for row in counts:
         below = []

@@ -20,7 +20,8 @@ class SamDecoding(TextProposer):
     and Token Recycling or EAGLE-2 where neither matches well. The RECAP paper's baseline drafts 2 to 40 tokens and has
     an acceptance length far below Token Recycling's, and its authors' public code has the first part alone: so has
     this. "Total-token setting 64" reserves room in their cache and never bounds a draft of 40. Their code looks the
-    last token up a second time after adding it, which spoils most matches; this follows the original. """
+    last token up a second time after adding it, which spoils most matches; this follows the original.
+    """
 
     sizes = (_LONGEST - SUFFIX_REACH, SUFFIX_REACH)
     best_first = True

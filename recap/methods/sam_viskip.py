@@ -15,7 +15,8 @@ class SamViSkip(SamDecoding):
     Whoever can read that attention tells it through `attend` after each pass. No target here can: attention is computed
     by kernels that never form the weights, and reading them would take a slower pass than all other methods get. As
     long as nobody calls `attend`, `gated` is False, the gate never fires and this is SAM decoding. So it is for a
-    request without pictures, whose share is 0. """
+    request without pictures, whose share is 0.
+    """
 
     gated = False
     """Whether somebody tells the attention of this request's passes."""

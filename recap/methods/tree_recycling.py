@@ -15,7 +15,8 @@ class TreeRecycling(Recycling):
 
     Uncertain and settled: the paper says only that it runs on the same prefill path as RECAP, and its authors' public
     code writes the prompt's rows, so these are seeded, the first occurrence of a token winning. A node's children are
-    the first two of its four tokens that may be drafted. """
+    the first two of its four tokens that may be drafted.
+    """
 
     top_k = 4
     seeds = True
