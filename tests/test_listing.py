@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+import recap
 from recap.trace import Trace
 from visual import listing
 
