@@ -26,7 +26,7 @@ def test_the_question_is_the_last_one_on_one_line_without_its_pictures() -> None
 
 def test_names_of_methods() -> None:
     assert [listing.name(trace(method)) for method in ("recap", "ar", "other")] == ["RECAP", "plain decoding", "other"]
-    assert list(listing.METHODS) == list(recap.METHODS), "every method has a name for people, in the same order"
+    assert set(listing.METHODS) == set(recap.METHODS), "every method has a name for people"
 
 
 @pytest.mark.parametrize(

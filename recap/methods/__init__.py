@@ -21,8 +21,8 @@ _RIVALS: dict[str, type[TextProposer]] = {
     "sam_viskip": SamViSkip, "suffix_decoding": SuffixDecoding, "lookahead": Lookahead, "lookahead_trie": LookaheadTrie,
 }  # fmt: skip
 
-METHODS = ("recap", "ar", *_RIVALS)
-"""Names accepted by `method=`: ours, the baseline, the others."""
+METHODS = ("ar", "recap", *_RIVALS)
+"""Names accepted by `method=`: the baseline, ours, the others."""
 
 AUTO_METHODS = frozenset({"recap"} | {name for name, kind in _RIVALS.items() if kind.best_first})
 """Those whose trees the budget "auto" may cut. Lookahead decoding needs its window whole: it always takes the numbers
