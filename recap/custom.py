@@ -17,6 +17,7 @@ from .choosing import UNDECIDED
 from .config import RecapConfig
 from .decoding import Decoding
 from .drafter import Drafter
+from .methods import limits
 from .methods.base import Proposer
 from .targets.base import placeholders
 from .targets.cache import PackedCache
@@ -71,7 +72,7 @@ def _decode(
     subject = _Subject(runtime, model_kwargs)
     decoding = Decoding(
         subject, drafter, chooser, subject.prompt(ids), 0, runtime.new_cache(), _scrap(),
-        _budget(model, runtime, config or getattr(drafter, "config", None) or RecapConfig()),
+        _budget(model, runtime, drafter, config or getattr(drafter, "config", None) or RecapConfig()),
         stop=lambda _: "stop" if bool(stopping_criteria(chooser.sequence, chooser.scores).all()) else None,
         remaining=max(1, (generation_config.max_length or 1 << 30) - len(ids)),
     )
@@ -175,16 +176,17 @@ def _runtime(model: torch.nn.Module) -> Runtime:
     return runtime
 
 
-def _budget(model: torch.nn.Module, runtime: Runtime, config: RecapConfig) -> Budget:
+def _budget(model: torch.nn.Module, runtime: Runtime, drafter: Proposer, config: RecapConfig) -> Budget:
     """For one call. What the model's passes cost is measured at the first one."""
-    if config.budget != "auto":
-        return Fixed(config.max_nodes, config.suffix_tokens)
+    numbers = limits(drafter, config)
+    if config.budget != "auto" or not getattr(drafter, "best_first", True):
+        return Fixed(*numbers)
     if model not in _LEARNED:
         subject = _Subject(runtime, {})
         ids = np.setdiff1d(np.arange(min(runtime.vocabulary, 64)), subject.banned)
         name = getattr(model, "name_or_path", "") or type(model).__name__
         _LEARNED[model] = find(subject, Prompt(ids, []), describe(name, runtime))
-    return Auto(_LEARNED[model], config.max_nodes, config.suffix_tokens)
+    return Auto(_LEARNED[model], *numbers, shared=isinstance(drafter, Drafter))
 
 
 def _scrap() -> Trace:

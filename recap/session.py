@@ -14,7 +14,8 @@ import numpy as np
 from .budget import Auto, Budget, Fixed, known
 from .chat import read_chat
 from .config import RecapConfig
-from .methods import AUTO_METHODS, METHODS, proposer
+from .drafter import Drafter
+from .methods import METHODS, limits, proposer
 from .methods.base import Proposer
 from .targets.base import Target
 from .targets.prompt import Picture, Prompt
@@ -53,7 +54,7 @@ class Session:
         self.config = config or RecapConfig()
         self.cache = target.new_cache()
         self._proposers: dict[str, Proposer] = {}
-        self._autos: dict[bool, Auto] = {}
+        self._autos: dict[tuple[str, bool], Auto] = {}
         self._pictures: dict[str, Picture] = {}
         self._cached_keys = np.empty(0, dtype=np.int64)
         self._turns: list[_Turn] = []
@@ -73,17 +74,19 @@ class Session:
         """What decides how many nodes a pass of this method gets. The first time that it has to know what passes cost,
         that is measured, in a second or two.
 
-        Answers that are sampled, and memories of other settings, have chances of their own: they neither use nor change
-        what is kept of the model.
+        Answers that are sampled, memories of other settings and other methods have chances of their own: they neither
+        use nor change what is kept of the model.
         """
-        limits = self.config.max_nodes, self.config.suffix_tokens
-        if self.config.budget != "auto" or (method or self.method) not in AUTO_METHODS:
-            return Fixed(*limits)
-        if sampled not in self._autos:
-            usual = not sampled and self.keeps_memories(RecapConfig())
-            self._autos[sampled] = Auto(known(self.target), *limits, shared=usual)
-        self._autos[sampled].limit(*limits)
-        return self._autos[sampled]
+        key = method or self.method, sampled
+        one = self.drafter(method)
+        numbers = limits(one, self.config)
+        if self.config.budget != "auto" or not getattr(one, "best_first", True):
+            return Fixed(*numbers)
+        if key not in self._autos:
+            usual = isinstance(one, Drafter) and not sampled and self.keeps_memories(RecapConfig())
+            self._autos[key] = Auto(known(self.target), *numbers, shared=usual)
+        self._autos[key].limit(*numbers)
+        return self._autos[key]
 
     def use(self, drafter: Proposer) -> None:
         """Take a proposer made elsewhere, with whatever it remembers, for this session's own method."""

@@ -127,7 +127,7 @@ def prompt() -> gr.Textbox:
 
 
 def method(name: str, label: str, value: str) -> gr.Dropdown:
-    choices = [(METHODS.get(one, one), one) for one in sorted(recap.METHODS, key=lambda one: (one != "recap", one))]
+    choices = [(METHODS.get(one, one), one) for one in sorted(recap.METHODS, key=lambda one: one != "recap")]
     return gr.Dropdown(choices, value=value, label=label, elem_id=name, filterable=False, show_label=False, container=False,
                        scale=2, min_width=120)  # fmt: skip
 

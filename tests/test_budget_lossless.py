@@ -12,6 +12,7 @@ import pytest
 import recap
 from recap import decoding
 from recap.budget import Auto, Fixed, Learned, PassCosts
+from recap.methods import AUTO_METHODS
 from recap.session import Session
 from recap.trace_json import read_trace
 
@@ -50,20 +51,36 @@ def priced(target):
         loaded.learned = before
 
 
+def two_turns(loaded, method="recap"):
+    """Traces of a method and of plain decoding, for each question of a conversation."""
+    sessions = recap.Session(loaded, method), recap.Session(loaded, "ar")
+    for question, pictures in (("Describe it.", [tiny.picture(1)]), ("And the hat, the red hat, the hat?", [])):
+        settings = {"images": pictures, "max_new_tokens": LENGTH}
+        yield [recap.generate(loaded, question, session=session, **settings).trace for session in sessions]
+
+
 @pytest.mark.parametrize("curve", CURVES)
 @pytest.mark.parametrize("family", tiny.FAMILIES)
 def test_the_answers_are_those_of_plain_decoding(priced, family, curve):
-    loaded = priced(family, curve)
-    ours, plain = recap.Session(loaded), recap.Session(loaded, "ar")
-    for question, pictures in (("Describe it.", [tiny.picture(1)]), ("And the hat, the red hat, the hat?", [])):
-        answers = [
-            recap.generate(loaded, question, pictures, max_new_tokens=LENGTH, session=session).trace
-            for session in (ours, plain)
-        ]
-        assert answers[0].token_ids == answers[1].token_ids
-        sizes = [len(step) for step in answers[0].steps]
-        assert answers[0].config["budget"] == "auto" and max(sizes) <= 68
+    for ours, plain in two_turns(priced(family, curve)):
+        assert ours.token_ids == plain.token_ids
+        sizes = [len(step) for step in ours.steps]
+        assert ours.config["budget"] == "auto" and max(sizes) <= 68
         assert {"free": max(sizes) > 40, "dear": max(sizes) == 1, "steps": max(sizes) <= 20, "gentle": True}[curve]
+
+
+@pytest.mark.parametrize("method", sorted(recap.METHODS))
+def test_every_method_with_this_budget(priced, method):
+    """Cut where its candidates come best first, in its own size where not; what it learns of them is not RECAP's."""
+    loaded = priced("llava", "steps")
+    known = loaded.learned.acceptance.to_dict()
+    for ours, plain in two_turns(loaded, method):
+        assert ours.token_ids == plain.token_ids
+        sizes = [len(step) for step in ours.steps]
+        assert max(sizes) <= 20 if method in AUTO_METHODS | {"ar"} else max(sizes) > 20
+        assert method == "ar" or max(sizes) > 1
+        assert all((step.expected_tokens is not None) is (method in AUTO_METHODS) for step in ours.steps)
+    assert (loaded.learned.acceptance.to_dict() == known) is (method != "recap")
 
 
 @pytest.mark.parametrize("curve", CURVES)

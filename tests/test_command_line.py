@@ -116,6 +116,13 @@ def test_prompts_benchmark_reports_equality(tiny, tmp_path, capsys):
     assert main(["bench", "prompts", str(file), "--max-new-tokens", "10", "--json", str(records), *tiny]) == 0
     assert [json.loads(line)["identical"] for line in records.read_text().splitlines()] == [True, True]
     assert "2/2" in capsys.readouterr().out
+    rivals = ["--method", "pld", "--method", "lookahead", "--limit", "1", "--max-new-tokens", "10"]
+    assert main(["bench", "prompts", str(file), *rivals, *tiny]) == 0
+    printed = capsys.readouterr().out
+    assert all(name in printed for name in ("pld auto", "pld paper", "lookahead paper")) and "1/1" in printed
+    assert "lookahead auto" not in printed and "budget paper" not in printed
+    assert main(["bench", "prompts", str(file), "--method", "lookahead", "--budget", "auto", *tiny]) == 2
+    assert "no say over lookahead" in capsys.readouterr().err
     for line, words in [("{}", "prompt"), ('{"prompt": "a", "image": "b"}', "image"), ("[]", "line 1")]:
         file.write_text(line + "\n")
         assert main(["bench", "prompts", str(file), *tiny]) == 2

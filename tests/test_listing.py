@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+import recap
 from recap.trace import Trace
 from visual import listing
 
@@ -24,7 +25,8 @@ def test_the_question_is_the_last_one_on_one_line_without_its_pictures() -> None
 
 
 def test_names_of_methods() -> None:
-    assert [listing.name(trace(method)) for method in ("recap", "ar", "pld")] == ["RECAP", "plain decoding", "pld"]
+    assert [listing.name(trace(method)) for method in ("recap", "ar", "other")] == ["RECAP", "plain decoding", "other"]
+    assert set(listing.METHODS) == set(recap.METHODS), "every method has a name for people"
 
 
 @pytest.mark.parametrize(

@@ -38,6 +38,17 @@ def test_equals_ar_with_the_same_seed(target, family, temperature):
     assert max(accepted) > (1.1 if temperature < 1 else 1.0), "no draft was accepted, so equality shows nothing"
 
 
+@pytest.mark.parametrize("method", [method for method in recap.METHODS if method not in ("recap", "ar")])
+def test_every_method_equals_ar_with_the_same_seed(target, method):
+    loaded, accepted = target("llava"), []
+    for seed in range(3):
+        settings = dict(temperature=0.4, seed=seed, max_new_tokens=50, config=FIXED)
+        ours, theirs = (recap.generate(loaded, QUESTION, [PICTURE], method=one, **settings) for one in (method, "ar"))
+        assert ours.token_ids == theirs.token_ids and ours.finish_reason == theirs.finish_reason
+        accepted.append(ours.acceptance_length)
+    assert max(accepted) > 1.0, "no draft was accepted, so equality shows nothing"
+
+
 def test_settings_do_not_change_a_seed(target):
     """However much is drafted, a seed is one answer."""
     loaded = target("llava")

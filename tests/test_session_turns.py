@@ -18,7 +18,7 @@ def ask(loaded, session, turn, **settings):
 
 
 @families
-@pytest.mark.parametrize("method", ["recap", "ar"])
+@pytest.mark.parametrize("method", ["recap", "ar", "token_recycling", "suffix_decoding"])
 @pytest.mark.parametrize("number", [1, 3])
 def test_a_turn_asked_again_gives_the_same_tokens(target, family, method, number):
     """The first turn brings a picture, the third another one; what is computed again is the same, shape by shape."""

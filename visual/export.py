@@ -21,6 +21,7 @@ from recap.trace import Step, Trace
 
 from . import inspector, memory, race, reasons, ribbon, same, summary, throughput, tree, weights
 from .canvas import Spec
+from .listing import METHODS
 from .text import shorten, visible
 from .theme import FONT, palette, variables
 
@@ -209,7 +210,7 @@ def _pass(trace: Trace, index: int) -> str:
 
 
 def _name(trace: Trace) -> str:
-    return {"recap": "RECAP", "ar": "AR"}.get(trace.method, trace.method)
+    return "AR" if trace.method == "ar" else METHODS.get(trace.method, trace.method)
 
 
 def _words(some: str, width: float) -> str:

@@ -9,7 +9,11 @@ from recap.trace import Trace
 
 from .text import shorten, visible
 
-METHODS = {"recap": "RECAP", "ar": "plain decoding"}
+METHODS = {
+    "recap": "RECAP", "ar": "plain decoding", "token_recycling": "Token Recycling", "tree_recycling": "Tree Recycling",
+    "pld": "Prompt lookup", "sam": "SAM", "sam_viskip": "SAM + ViSkip", "suffix_decoding": "Suffix decoding",
+    "lookahead": "Lookahead", "lookahead_trie": "Lookahead (trie)",
+}  # fmt: skip
 
 
 def name(trace: Trace) -> str:

@@ -93,9 +93,9 @@ def answers(
     from tqdm import tqdm
 
     config = RecapConfig(budget="paper")
-    measured = measure(target, questions, config, ["paper"], max_new_tokens)
+    measured = measure(target, questions, config, {"paper": ("recap", "paper")}, max_new_tokens)
     for question, record in zip(questions, tqdm(measured, total=len(questions), unit="prompt")):
-        ours = record["budgets"]["paper"]
+        ours = record["contenders"]["paper"]
         answer = {
             "checked": target.exact, "number": record["number"], "tokens": record["tokens"], "tau": ours["tau"],
             "nodes": ours["nodes"], "first_difference": ours["first_difference"],

@@ -63,3 +63,12 @@ def whole_number(name: str, value: Any, low: int, high: int) -> int:
     if not low <= number <= high:
         raise ValueError(f"{name} must be from {low} to {high}, got {number}")
     return number
+
+
+def token_list(name: str, ids: np.ndarray) -> list[int]:
+    """Token ids of an integer array as a list. Raises ValueError naming the first position that is out of range."""
+    tokens = ids.tolist()
+    for position, token in enumerate(tokens):
+        if not 0 <= token <= LARGEST_ID:
+            raise ValueError(f"{name} must lie between 0 and {LARGEST_ID}; position {position} does not")
+    return tokens

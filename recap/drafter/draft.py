@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -41,6 +42,27 @@ class Draft:
             np.array([token], np.int64), np.full(1, -1, np.int32), np.zeros(1, np.int32), np.ones(1),
             np.ones((1, 1), bool), nothing, nothing, 1,
         )
+
+    @classmethod
+    def chain(cls, root: int, tokens: Sequence[int], matched: int) -> Draft:
+        """A suffix path alone: `tokens` one below the other, taken from where the last `matched` tokens occurred
+        before."""
+        n = 1 + len(tokens)
+        scores, nothing = np.zeros(n), np.zeros((n, 3))
+        scores[0] = 1.0
+        return cls(
+            np.array([root, *tokens], np.int64), np.arange(-1, n - 1, dtype=np.int32), np.arange(n, dtype=np.int32),
+            scores, np.tri(n, dtype=bool), nothing, nothing, 1, matched if tokens else 0,
+        )
+
+
+def ancestors(parents: Sequence[int]) -> np.ndarray:
+    """(n, n) bool: row i is True at i and its ancestors. `parents`: -1 for the root, each before its children."""
+    mask = np.eye(len(parents), dtype=bool)
+    for node, parent in enumerate(parents):
+        if parent >= 0:
+            mask[node] |= mask[parent]
+    return mask
 
 
 @dataclass(slots=True, eq=False)

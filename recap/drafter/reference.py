@@ -7,7 +7,7 @@ import sys
 import numpy as np
 
 from ..config import FUSIONS, SUFFIX_REACH
-from .arguments import LARGEST_ID
+from .arguments import token_list
 from .draft import Draft, Explanation
 from .reference_rows import Fused, Row, confidence_of, float32, fuse, make_rows
 from .reference_suffix import Suffix
@@ -34,7 +34,7 @@ class Core:
         self._new_request([], frozenset())
 
     def begin(self, prompt_ids: np.ndarray, banned: np.ndarray) -> None:
-        prompt, refused = _tokens("prompt_ids", prompt_ids), frozenset(_tokens("banned", banned))
+        prompt, refused = token_list("prompt_ids", prompt_ids), frozenset(token_list("banned", banned))
         self.memories = [{}, {}, self.memories[2] if self.persistent else {}]
         self._new_request(prompt, refused)
 
@@ -56,14 +56,14 @@ class Core:
                     self.suffix.append(token)
 
     def seed(self, token_ids: np.ndarray, ids: np.ndarray, logits: np.ndarray) -> None:
-        tokens, rows = _tokens("token_ids", token_ids), make_rows(ids, logits)
+        tokens, rows = token_list("token_ids", token_ids), make_rows(ids, logits)
         for token, row in zip(tokens, rows):
             if token not in self.seeded:
                 self.seeded.add(token)
                 self.memories[2][token,] = row
 
     def commit(self, token_ids: np.ndarray) -> None:
-        self._append(_tokens("token_ids", token_ids))
+        self._append(token_list("token_ids", token_ids))
         self.tree = None
 
     def draft(self, max_nodes: int, suffix_tokens: int) -> Draft:
@@ -114,11 +114,11 @@ class Core:
         )
 
     def lookup(self, context: np.ndarray) -> list[tuple[np.ndarray, np.ndarray] | None]:
-        found = self._rows(tuple(_tokens("context", context)))
+        found = self._rows(tuple(token_list("context", context)))
         return [row and (np.array(row.ids, np.int64), np.array(row.probs, np.float32)) for row in found]
 
     def fuse(self, context: np.ndarray) -> tuple[np.ndarray, np.ndarray, list[float | None]]:
-        fused = self._fuse(tuple(_tokens("context", context)))
+        fused = self._fuse(tuple(token_list("context", context)))
         ids = [token for _, token, _ in fused.candidates]
         probs = [fused.probability(rank) for rank in range(len(ids))]
         return np.array(ids, np.int64), np.array(probs, np.float64), fused.weights
@@ -141,11 +141,3 @@ class Core:
 
     def _fuse(self, context: tuple[int, ...]) -> Fused:
         return fuse(self._rows(context), self.rule, self.priors, self.top_k)
-
-
-def _tokens(name: str, values: np.ndarray) -> list[int]:
-    tokens = values.tolist()
-    for position, token in enumerate(tokens):
-        if not 0 <= token <= LARGEST_ID:
-            raise ValueError(f"{name} must lie between 0 and {LARGEST_ID}; position {position} does not")
-    return tokens

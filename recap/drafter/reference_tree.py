@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from .draft import Draft
+from .draft import Draft, ancestors
 from .reference_rows import Fused
 
 STATIC_TREE = (
@@ -79,18 +79,12 @@ class Tree:
 
     def pack(self, suffix_match: int) -> Draft:
         """The tree as arrays; `suffix_match` is handed through."""
-        n = len(self.tokens)
-        mask = np.zeros((n, n), bool)
-        for i, parent in enumerate(self.parents):
-            if parent >= 0:
-                mask[i] = mask[parent]
-            mask[i, i] = True
         return Draft(
             np.array(self.tokens, np.int64),
             np.array(self.parents, np.int32),
             np.array(self.depths, np.int32),
             np.array(self.scores, np.float64),
-            mask,
+            ancestors(self.parents),
             np.array(self.weights, np.float64),
             np.array(self.shares, np.float64),
             self.suffix_start,
