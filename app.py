@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import inspect
 import os
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -156,7 +157,12 @@ def main() -> None:
     except OSError as error:
         raise SystemExit(f"RECAP Studio cannot start: {error}") from None
     print(f"RECAP Studio is at {address} and loads {given.model} meanwhile. Ctrl-C ends it.", flush=True)
-    page.block_thread()
+    try:
+        threading.Event().wait()
+    except KeyboardInterrupt:
+        print("Closing, which takes some seconds while pages are open.", flush=True)
+        worker.close()
+        page.close(verbose=False)
 
 
 if __name__ == "__main__":

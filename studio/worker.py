@@ -87,6 +87,13 @@ class Worker:
         future.set_exception(RuntimeError(refusal))
         return future
 
+    def close(self) -> None:
+        """Stop everything: the job at work ends with its pass, and those that wait never begin."""
+        with self._lock:
+            jobs = list(self._queue)
+        for job in jobs:
+            job.stop()
+
     def _wake(self) -> None:
         """The caller holds the lock."""
         if not self._at_work:

@@ -238,7 +238,7 @@ def test_a_page_on_a_phone_opens_at_its_top(visit: Visit) -> None:
     expect(page.locator("#ribbon .token").first).to_be_attached(timeout=SOON)
     page.wait_for_timeout(500)
     assert page.evaluate("scrollY") == 0
-    page.get_by_role("tab", name="Memory").click()
+    page.get_by_role("tab", name="Memory", exact=True).click()
     page.wait_for_function("scrollY > 0")
 
 
