@@ -13,7 +13,7 @@ from recap.trace import Step
 from visual import fit, hover, layout, text, tree
 from visual.tokens import Box
 
-from .test_visual import THEMES, make, steps
+from .test_visual import make, steps
 
 
 @given(st.text(max_size=300))
