@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import argparse
 
-from ..bench import core, exact, generate, passes, prompts
+from ..bench import core, exact, generate, passes, prompts, shape
 
-KINDS = {"core": core, "passes": passes, "prompts": prompts, "generate": generate, "exact": exact}
+KINDS = {"core": core, "passes": passes, "prompts": prompts, "generate": generate, "exact": exact, "shape": shape}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
