@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 from .numbers import Number, read_number
@@ -114,6 +114,18 @@ def _aligned(one: Piece, two: Piece, vertical: bool) -> bool:
 
 
 def title_of(pieces: Sequence[Piece], above: float, used: set[int]) -> Piece | None:
-    """The tallest unused piece of words that lies above pixel row `above`, at least as wide as three letters."""
+    """The tallest unused words above pixel row `above`, with what stands beside them in the same line; else None."""
     words = [p for p in pieces if p.index not in used and p.bottom <= above and p.number is None and len(p.text) > 2]
-    return max(words, key=lambda piece: (round(piece.height / 3), -piece.top), default=None)
+    best = max(words, key=lambda piece: (round(piece.height / 3), -piece.top), default=None)
+    if best is None:
+        return None
+    line = [p for p in pieces if p.index not in used and abs(p.y - best.y) <= 0.4 * best.height]
+    line.sort(key=lambda piece: piece.left)
+    near = [best]
+    for piece in line[line.index(best) + 1 :]:
+        if piece.left - near[-1].right <= best.height:
+            near.append(piece)
+    for piece in reversed(line[: line.index(best)]):
+        if near[0].left - piece.right <= best.height:
+            near.insert(0, piece)
+    return replace(best, text=" ".join(piece.text for piece in near), left=near[0].left, right=near[-1].right)

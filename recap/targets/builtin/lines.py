@@ -91,7 +91,9 @@ def _points(
         near = [p for p in numbers if abs(p.x - foot.x) <= 0.45 * spacing and abs(p.y - height) <= 2.2 * p.height]
         printed.append(min(near, key=lambda piece: abs(piece.y - height), default=None))
     if scale is None and not all(printed):
-        return None, set()
+        scale = _scale_of_points([(y, piece.number.value) for y, piece in zip(heights, printed) if piece is not None])
+        if scale is None:
+            return None, set()
     marks = []
     for foot, height, piece in zip(feet, heights, printed):
         name, plotted = sheet.name(colour), sheet.height - height
@@ -101,3 +103,15 @@ def _points(
         else:
             marks.append(Mark(foot.text, estimate, scale.shown(estimate), False, name, plotted))
     return tuple(marks), {piece.index for piece in printed if piece is not None}
+
+
+def _scale_of_points(points: list[tuple[float, float]]) -> Scale | None:
+    """What a pixel is worth by the numbers printed at three points or more; None with fewer, or if they disagree."""
+    if len(points) < 3 or len({round(y) for y, _ in points}) < 2:
+        return None
+    ys, values = np.array(points).T
+    slope, offset = np.polyfit(ys, values, 1)
+    spread = values.max() - values.min()
+    if slope >= 0 or np.abs(slope * ys + offset - values).max() > 0.1 * spread:
+        return None
+    return Scale(float(slope), float(offset), float(spread) / 4, (), "")

@@ -30,9 +30,10 @@ def find_pie(sheet: Sheet, pieces: Sequence[Piece]) -> Chart | None:
     x, y, radius = disc
     legend = legend_of(sheet, pieces)
     title = title_of(pieces, y - radius, {piece.index for piece in legend.values()})
-    free = [piece for piece in pieces if piece is not title and piece not in legend.values()]
+    taken = {piece.index for piece in legend.values()} | ({title.index} if title else set())
+    free = [piece for piece in pieces if piece.index not in taken]
     texts = _beside(slices, free, x, y, radius)
-    marks, used, named = [], {piece.index for piece in legend.values()} | ({title.index} if title else set()), 0
+    marks, used, named = [], set(taken), 0
     for n, (colour, _, share) in enumerate(slices):
         name, number = _name_and_number([piece.text for piece in texts[n]])
         if colour in legend:

@@ -15,7 +15,7 @@ from .evidence import TextLine
 _LONGEST = 1800  # pixels; what is read is cut from a copy of at most this size
 _DETECTED = 1080  # pixels; text is searched in a copy of at most this length: the detector's time grows with the area
 _SHORTEST = 8  # pixels; below this there is no letter to read
-_ENLARGED = 640  # pixels; a smaller picture is enlarged up to twice: the detector misses letters of a few pixels
+_ENLARGED = 1080  # pixels; a smaller picture is enlarged up to twice: the detector misses letters of a few pixels
 _ASPECT = 3  # longer pictures are padded: the detector was made for ordinary shapes
 _CERTAIN, _CERTAIN_ALONE = 0.65, 0.95  # least confidence of a piece, and of one that repeats one character:
 # round shapes in photos read as a "0" or "O" with up to 0.9

@@ -54,10 +54,10 @@ def _text(evidence: Evidence) -> list[str]:
         others = [line.text for n, line in enumerate(evidence.text) if n not in evidence.chart.used]
         others = [text for text in others if text not in evidence.chart.axis and any(map(str.isalpha, text))]
         return [f"Other text: {', '.join(others)[:200]}."] if others else []
-    return ["The text in the picture reads:", *_rows(evidence.rows)]
+    return ["The text in the picture reads:", *_rows(evidence.rows, placed=not evidence.facts.kind)]
 
 
-def _rows(rows: Sequence[Row]) -> list[str]:
+def _rows(rows: Sequence[Row], placed: bool) -> list[str]:
     words, letters = [], 0
     for done, row in enumerate(rows):
         text = row.text
@@ -65,15 +65,15 @@ def _rows(rows: Sequence[Row]) -> list[str]:
         if letters > _LETTERS:
             shown = text[: max(0, _LETTERS - letters + len(text))].rstrip() if done == 0 else ""
             return [*words, *([shown + "…"] if shown else []), f"({len(rows) - done} more lines are not shown.)"]
-        words.append(text + _look(row, rows))
+        words.append(text + _look(row, rows, placed))
     return words
 
 
-def _look(row: Row, rows: Sequence[Row]) -> str:
+def _look(row: Row, rows: Sequence[Row], placed: bool) -> str:
     """Place and size where they tell something: " (top, large)"."""
     usual = median(other.height for other in rows) if len(rows) > 2 else min(other.height for other in rows)
     size = "large" if row.height >= _LARGE * usual else "small" if row.height <= _SMALL * usual else ""
-    if len(rows) > _FEW:
+    if len(rows) > _FEW or not placed:
         return " (large)" if size == "large" else ""
     place = position((row.spans[0][0], row.top, row.spans[-1][1], row.bottom))
     return f" ({', '.join(word for word in (place, size) if word)})"
