@@ -30,8 +30,29 @@ class Asker:
         question, answer = self.rng.choice(questions), self.rng.choice(answers)
         for name, word in words.items():
             question, answer = question.replace(f"{{{name}}}", str(word)), answer.replace(f"{{{name}}}", str(word))
+        question = self._styled(question)
         answer = answer[0].upper() + answer[1:] if answer else answer
         self.turns.append((question, answer.replace("..", ".") if answer.endswith("..") else answer))
+
+    def _styled(self, question: str) -> str:
+        """As different people type: in small letters, without a question mark, politely, or plainly."""
+        style = self.rng.random()
+        if style < 0.1:
+            return question.lower().rstrip("?.")
+        if style < 0.2:
+            opening = self.rng.choice(("Please tell me: ", "Can you say: ", "Look at the picture. ", "One question: ", "Hi! "))
+            return opening + question
+        return question + self.rng.choice((" Please be brief.", " Thanks!")) if style > 0.96 else question
+
+
+def with_article(name: str) -> str:
+    """ "an espresso", "a tabby cat"; plurals and stuff stay bare."""
+    if name.endswith("s") and not name.endswith(("ss", "us")) or name.split()[-1] in _STUFF:
+        return name
+    return ("an " if name[0].lower() in "aeiou" else "a ") + name
+
+
+_STUFF = {"paper", "broccoli", "cauliflower", "hay", "corn", "guacamole", "potato", "wine", "sauce", "dough", "mail", "coral"}
 
 
 def joined(words: list[str]) -> str:
@@ -105,6 +126,7 @@ def describe(asker: Asker, scene: Scene | None, evidence: Evidence) -> Turn:
     else:
         colours = joined([name for name, _ in (evidence.colours or (("grey", 1.0),))[:3]])
         (best, sure), *_ = evidence.objects or (("nothing", 0.0),)
+        best = with_article(best)
         if sure >= 0.5:
             answers = (f"The picture shows: {best}. The main colours are {colours}.", f"I see {best}, mostly in {colours}.")
         elif sure >= 0.2:
@@ -146,11 +168,12 @@ def _general(asker: Asker, evidence: Evidence) -> None:
 
 def _object(asker: Asker, evidence: Evidence) -> None:
     (best, sure), (second, next_sure), *rest = evidence.objects
+    best, second = with_article(best), with_article(second)
     questions = ("What is the main object?", "What is shown here?", "What object is this?", "What can you see here?",
-                 "Which thing is in the photo?")  # fmt: skip
+                 "Which thing is in the photo?", "What is it?", "What do you think this is?", "Identify the object.")  # fmt: skip
     if sure >= 0.5:
         asker.add(questions, ("It is {o}.", "The picture shows {o}.", "That is {o}."), o=best)
-        asker.add(("Is this {o}?", "Is there {o} in the picture?"), ("Yes, the picture shows {o}.", "Yes, I see {o}."), o=best)
+        asker.add(("Is this {o}?", "Is there {o} in the picture?", "Is it {o}?"), ("Yes, the picture shows {o}.", "Yes, I see {o}."), o=best)
     elif sure >= 0.2:
         asker.add(questions, ("It is probably {o}.", "It looks like {o}, but I am not sure."), o=best)
         asker.add(("Are you sure what it is?", "How sure are you?"), ("No, {o} is only my best guess.",), o=best)
@@ -159,7 +182,7 @@ def _object(asker: Asker, evidence: Evidence) -> None:
     else:
         asker.add(questions, ("I am not sure what the main object is.", "I can't tell what it is."))
     if sure >= 0.2:
-        wrong = asker.rng.choice([name for name, _ in rest])
+        wrong = with_article(asker.rng.choice([name for name, _ in rest]))
         asker.add(("Is this {w}?", "Is it {w}?"), ("No, it looks like {o}.", "I don't think so. It looks more like {o}."),
                   w=wrong, o=best)  # fmt: skip
 
@@ -169,7 +192,8 @@ def _absent(asker: Asker, evidence: Evidence) -> None:
     things = [thing for thing in THINGS if thing.split()[-1] not in said]
     for thing in asker.rng.sample(things, 2):
         asker.add(
-            ("Is there {t} in the picture?", "Do you see {t}?", "Can you see {t}?", "Does the picture show {t}?"),
+            ("Is there {t} in the picture?", "Do you see {t}?", "Can you see {t}?", "Does the picture show {t}?",
+             "Where is {t}?", "Is {t} there?", "Find {t}.", "Show me {t}.", "Is there {t} somewhere?", "What about {t}?"),
             ("I can't see {t} in the picture.", "No, I can't see {t} in the picture.", "I don't see {t} there."), t=thing,
         )  # fmt: skip
     thing = asker.rng.choice(_UNSEEN)

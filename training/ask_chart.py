@@ -34,13 +34,13 @@ def _values(asker: Asker, marks: list[Mark], counted: str, evidence: Evidence) -
         return mark.shown if mark.printed else f"about {mark.shown}"
 
     for mark in rng.sample(marks, min(3, len(marks))):
-        add(("What is the value for {n}?", "How much is {n}?", "What value does {n} have?", "How high is {n}?", "And {n}?", "{n}?"),
+        add(("What is the value for {n}?", "How much is {n}?", "What value does {n} have?", "How high is {n}?", "Tell me the number for {n}.", "Where does {n} stand?", "And {n}?", "{n}?"),
             ("{n} is {v}.", "The value for {n} is {v}.", "It is {v} for {n}."), n=mark.name, v=value(mark))  # fmt: skip
     order = sorted(marks, key=lambda mark: -mark.value)
-    add(("Which is the largest?", "Which one is highest?", "What is the maximum?", "Which has the most?", "What is the biggest {c}?",
+    add(("Which is the largest?", "Which one is highest?", "What is the maximum?", "Which has the most?", "Who is ahead?", "Tell me the top one.", "What is the biggest {c}?",
          "When was it highest?" if counted == "points" else "Which is on top?"),
         ("The largest is {n} with {v}.", "{n} is the highest: {v}."), n=order[0].name, v=value(order[0]), c=counted.rstrip("s"))
-    add(("Which is the smallest?", "Which one is lowest?", "What is the minimum?", "Which has the least?"),
+    add(("Which is the smallest?", "Which one is lowest?", "What is the minimum?", "Which has the least?", "Who is behind?", "Tell me the bottom one."),
         ("The smallest is {n} with {v}.", "{n} is the lowest: {v}."), n=order[-1].name, v=value(order[-1]))  # fmt: skip
     told = ", ".join(f"{mark.name} {value(mark)}" for mark in marks)
     add(("List the values.", "What are all the values?", "Read the values.", "Make a list of the numbers."), ("{t}.", "The values are {t}."), t=told)

@@ -36,7 +36,8 @@ def _reading(asker: Asker, evidence: Evidence) -> None:
     if len(rows) <= 6 or (len(rows) <= 11 and asker.rng.random() < 0.25):
         asker.add(_READ, ("{t}", "It says:\n{t}", "The text reads:\n{t}") if len(lines) > 1 else ('It says "{t}".', "{t}"),
                   t="\n".join(lines))  # fmt: skip
-    asker.add(("What is the first line?", "What does the top line say?", "What is written at the top?", "What is the heading?"),
+    asker.add(("What is the first line?", "What does the top line say?", "What is written at the top?", "What is the heading?",
+               "Read the title.", "Which words are at the very top?"),
               ('The first line says "{t}".', 'At the top it says "{t}".'), t=lines[0])  # fmt: skip
     if len(lines) > 1:
         asker.add(("What is the last line?", "What does it say at the bottom?", "What is written in the last line?"),
@@ -53,7 +54,7 @@ def _items(asker: Asker, items: list, evidence: Evidence) -> None:
     if len(items) < 2:
         return
     price = ("How much is the {n}?", "What does {n} cost?", "What is the price of {n}?", "How much does the {n} cost?",
-             "Price of {n}?", "And the {n}?", "How much for {n}?")  # fmt: skip
+             "Price of {n}?", "Tell me the price of {n}.", "{n}, how much?", "And the {n}?", "How much for {n}?")  # fmt: skip
     for name, cost in rng.sample(items, min(3, len(items))):
         add(price, ("{n} costs {c}.", "The price of {n} is {c}.", "{n} is {c}.", "It costs {c}."), n=name, c=cost)
     name, cost = rng.choice(items)
@@ -68,11 +69,14 @@ def _items(asker: Asker, items: list, evidence: Evidence) -> None:
     add(("What costs {c}?", "Which item costs {c}?"), ("{n} costs {c}.",), n=joined(names), c=cost)
     values = [read_number(cost).value for _, cost in facts.priced]
     high, low = facts.priced[values.index(max(values))], facts.priced[values.index(min(values))]
-    add(("What is the most expensive item?", "Which item costs the most?", "What is the dearest thing?", "Which is most expensive?"),
+    add(("What is the most expensive item?", "Which item costs the most?", "What is the dearest thing?", "Which is most expensive?",
+         "Show me the highest price.", "Which thing costs a lot?"),
         ("The most expensive is {n} at {c}.", "{n} costs the most: {c}."), n=high[0], c=high[1])
-    add(("What is the cheapest item?", "Which one is cheapest?", "What costs the least?", "Which has the lowest price?"),
+    add(("What is the cheapest item?", "Which one is cheapest?", "What costs the least?", "Which has the lowest price?",
+         "Show me the lowest price.", "What can I get for little money?"),
         ("The cheapest is {n} at {c}.", "{n} costs the least: {c}."), n=low[0], c=low[1])  # fmt: skip
-    add(("How many items are there?", "How many things have a price?", "How many items are listed?"),
+    add(("How many items are there?", "How many things have a price?", "How many items are listed?",
+         "Count the items.", "Number of things on it?"),
         ("There are {n} items.", "{n} items are listed with a price."), n=len(facts.priced))  # fmt: skip
     if len(items) <= 6 or rng.random() < 0.3:
         told = ", ".join(f"{name} {cost}" for name, cost in facts.priced)
@@ -94,7 +98,7 @@ def _total(asker: Asker, scene: Scene, evidence: Evidence) -> None:
     add, facts = asker.add, evidence.facts
     total = facts.total[1]
     add(("What is the total?", "How much was it in total?", "What is the total amount?", "How much do I have to pay?",
-         "How much was paid in all?", "What does it come to?"),
+         "How much was paid in all?", "What does it come to?", "Total?", "Tell me the sum at the end.", "What is the bill?"),
         ("The total is {t}.", "It comes to {t}.", "The total amount is {t}."), t=total)  # fmt: skip
     check = next((said for said in facts.statements if said.startswith("Printed total")), "")
     if check:
@@ -131,7 +135,7 @@ def _sections(asker: Asker, scene: Scene) -> None:
 def _table(asker: Asker, table: Table) -> None:
     rng, add = asker.rng, asker.add
     add(("What columns does the table have?", "What are the column names?"), ("The columns are {c}.",), c=joined(list(table.head)))
-    add(("How many rows are in the table?", "How many rows does the table have?", "How many entries are there?"),
+    add(("How many rows are in the table?", "How many rows does the table have?", "How many entries are there?", "Count the rows."),
         ("There are {n} rows below the head.", "The table has {n} rows."), n=len(table.body))  # fmt: skip
     for _ in range(4):
         row, column = rng.choice(table.body), rng.randrange(1, len(table.head))
@@ -173,14 +177,14 @@ def _roles(asker: Asker, scene: Scene) -> None:
             add(("What is the event?", "What is it about?", "What is being announced?", "What is the poster for?"),
                 ("It announces {t}.", "The event is {t}.", "It is about {t}."), t=text)  # fmt: skip
         elif line.role == "date":
-            add(("When is it?", "What is the date?", "On which day?", "What date does it show?", "When was it?"),
+            add(("When is it?", "What is the date?", "On which day?", "What date does it show?", "When was it?", "Date?", "Tell me the day."),
                 ("The date is {t}.", "{t}."), t=line.cells[0])  # fmt: skip
             if len(line.cells) == 2:
                 add(("At what time?", "What time does it show?"), ("The time is {t}.", "At {t}."), t=line.cells[1])
         elif line.role == "time":
             add(("At what time does it start?", "What time is it?", "When does it begin?"), ("The time given is {t}.", "{t}."), t=text)
         elif line.role == "place":
-            add(("Where is it?", "Where does it take place?", "What is the place?"), ("It says {t}.", "The place is {t}."), t=text)
+            add(("Where is it?", "Where does it take place?", "What is the place?", "Tell me where.", "Which place is named?"), ("It says {t}.", "The place is {t}."), t=text)
         elif line.role == "address":
             add(("What is the address?", "Where is the shop?", "Where is it?"), ("The address is {t}.", "It is at {t}."), t=text)
         elif line.role == "price":
@@ -203,5 +207,5 @@ def _roles(asker: Asker, scene: Scene) -> None:
 def _field(asker: Asker, line: Line) -> None:
     key, _, value = " ".join(line.cells).partition(":")
     if value.strip():
-        asker.add(("What is the {k}?", "Which {k} is given?", "What does it say for {k}?", "{k}?"),
+        asker.add(("What is the {k}?", "Which {k} is given?", "What does it say for {k}?", "{k}?", "Tell me the {k}.", "What was written as {k}?"),
                   ("The {k} is {v}.", "{v}.", "It says {v}."), k=key.strip().lower(), v=value.strip())  # fmt: skip

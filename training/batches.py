@@ -55,7 +55,7 @@ def batches(encoded: Sequence[Encoded], tokens: int, seed: int) -> list[list[Enc
     ordered = sorted(encoded, key=lambda one: (len(one.ids) + rng.randint(0, 24), rng.random()))
     found: list[list[Encoded]] = []
     for one in ordered:
-        if not found or (len(found[-1]) + 1) * max(len(one.ids), len(found[-1][0].ids)) > tokens:
+        if not found or (len(found[-1]) + 1) * max(len(other.ids) for other in (one, *found[-1])) > tokens:
             found.append([])
         found[-1].append(one)
     rng.shuffle(found)

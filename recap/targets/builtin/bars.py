@@ -119,26 +119,27 @@ def _labels(bars: list[_Bar], pieces: Sequence[Piece], upright: bool) -> dict[in
     if upright:
         low, high = middles[0] - 0.6 * spacing, middles[-1] + 0.6 * spacing
         below = [p for p in pieces if p.y > base and p.top < base + 5 * p.height and low <= p.x <= high]
-        first = min((piece.y for piece in below), default=0.0)
-        feet = [piece for piece in below if piece.y - first <= 0.8 * piece.height]
+        rows = [[other for other in below if abs(other.y - piece.y) <= 0.8 * piece.height] for piece in below]
+        feet = max(rows, key=lambda row: (len(row), -row[0].y), default=[])  # an axis' "0" may stand a little higher
     else:
         feet = [piece for piece in pieces if piece.right <= base + 4]
     found: dict[int, tuple[Piece, str]] = {}
+    single = []
     for piece in feet:
         words = piece.text.split()
         covered = [n for n, middle in enumerate(middles) if piece.left <= middle <= piece.right] if upright else []
-        if len(covered) > 1 and len(words) == len(covered):
+        if len(covered) > 1 and len(words) == len(covered):  # the text reader took neighbouring labels for one
             found.update((n, (piece, word)) for n, word in zip(covered, words))
-            continue
-        place = piece.x if upright else piece.y
-        near = sorted((abs(place - middle), n) for n, middle in enumerate(middles))
-        for distance, n in near:
-            if distance > max(0.5 * spacing, 0.6 * (bars[n].high - bars[n].low)) * (2.2 if upright else 1.0):
-                break
-            if upright or n not in found or piece.right > found[n][0].right:
-                found.setdefault(n, (piece, piece.text)) if upright else found.update({n: (piece, piece.text)})
-            if not upright or distance <= 0.5 * spacing:
-                break
+        else:
+            single.append(piece)
+    places = sorted(piece.x if upright else piece.y for piece in single)
+    gaps = [after - before for before, after in zip(places, places[1:]) if after - before > 2]
+    reach = 0.5 * min(gaps, default=spacing) if upright else 0.5 * spacing
+    for n, middle in enumerate(middles):
+        near = [p for p in single if abs((p.x if upright else p.y) - middle) <= reach + 1]
+        if near and n not in found:
+            best = min(near, key=lambda p: (abs(p.x - middle) if upright else -p.right))
+            found[n] = (best, best.text)
     return found
 
 

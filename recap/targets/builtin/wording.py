@@ -93,7 +93,7 @@ def _colours(evidence: Evidence) -> list[str]:
         marks = [mark for series in evidence.chart.series for mark in series.marks]
         named = ", ".join(dict.fromkeys(mark.colour for mark in marks))
         return [f"Colours: {named} on {evidence.colours[0][0]}."]
-    words = ["Main colours: " + ", ".join(f"{name} ({share:.0%})" for name, share in evidence.colours) + "."]
+    words = [f"Main colours: {', '.join(name for name, _ in evidence.colours)}."]
     if evidence.places and len(evidence.rows) <= _FEW:
         grouped: dict[str, list[str]] = {}
         for place, name in evidence.places:
