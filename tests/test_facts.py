@@ -45,7 +45,9 @@ def test_numbers_are_written_as_their_like():
 
 
 def test_cells_are_split_at_leaders_and_before_a_price():
-    rows = rows_of(lines(("Tomato soup ........ 5.50",), ("Lemon tart 6.00",), ("Open 9.30 to 12.15 daily",), ("Room 12",)))
+    rows = rows_of(
+        lines(("Tomato soup ........ 5.50",), ("Lemon tart 6.00",), ("Open 9.30 to 12.15 daily",), ("Room 12",))
+    )
     assert [row.cells for row in rows] == [
         ("Tomato soup", "5.50"), ("Lemon tart", "6.00"), ("Open 9.30 to 12.15 daily",), ("Room 12",),
     ]  # fmt: skip
@@ -69,16 +71,24 @@ def test_a_total_that_is_not_the_sum_is_said_to_differ():
 def test_a_menu_has_no_total_and_sorted_prices_are_noticed():
     facts = facts_of(rows_of(lines(("Menu",), ("Soup", "€4.00"), ("Pasta", "€9.50"), ("Steak", "€21.00"))))
     assert facts.kind == "a menu or price list" and facts.total is None
-    assert "All prices together: €34.50." in facts.statements and "Prices are sorted from low to high." in facts.statements
+    assert (
+        "All prices together: €34.50." in facts.statements and "Prices are sorted from low to high." in facts.statements
+    )
 
 
 def test_a_table_keeps_its_columns_and_misses_no_more_than_a_cell():
-    rows = rows_of(lines(("Scores",), ("Name", "Age", "Points"), ("Anna", "31", "90"), ("Ben", "45", "72"), ("Eve", "28", "81")))
+    rows = rows_of(
+        lines(("Scores",), ("Name", "Age", "Points"), ("Anna", "31", "90"), ("Ben", "45", "72"), ("Eve", "28", "81"))
+    )
     table = table_of(rows)
     assert table.head == ("Name", "Age", "Points") and table.body[1] == ("Ben", "45", "72") and table.first == 1
     facts = facts_of(rows)
     assert facts.kind == "a table" and "Points: largest Anna 90, smallest Ben 72, sum 243." in facts.statements
-    holed = [line for line in lines(("Name", "Age", "Points"), ("Anna", "31", "90"), ("Ben", "45", "72")) if line.text != "31"]
+    holed = [
+        line
+        for line in lines(("Name", "Age", "Points"), ("Anna", "31", "90"), ("Ben", "45", "72"))
+        if line.text != "31"
+    ]
     assert table_of(rows_of(holed)).body[0] == ("Anna", "-", "90")
 
 

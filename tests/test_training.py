@@ -144,7 +144,9 @@ def conversations(count=12):
     made = []
     for _ in range(count):
         length = rng.randint(6, 30)
-        made.append(Encoded(tuple(rng.randint(3, 60) for _ in range(length)), tuple(n > length // 2 for n in range(length))))
+        made.append(
+            Encoded(tuple(rng.randint(3, 60) for _ in range(length)), tuple(n > length // 2 for n in range(length)))
+        )
     return made
 
 
@@ -163,7 +165,9 @@ def test_an_interrupted_run_gives_the_losses_of_an_uninterrupted_one(folder, tmp
     second.load(tmp_path / "half.pt")
     list(second.run())
     assert second.losses == losses and sum(losses[-3:]) < sum(losses[:3])
-    other = Trainer(LlamaForCausalLM.from_pretrained(folder), conversations(), Plan(rank=2, rate=1e-3, batch=64, tokens=600))
+    other = Trainer(
+        LlamaForCausalLM.from_pretrained(folder), conversations(), Plan(rank=2, rate=1e-3, batch=64, tokens=600)
+    )
     with pytest.raises(ValueError, match="other settings .rate."):
         other.load(tmp_path / "half.pt")
 

@@ -1,4 +1,4 @@
-"""Questions and answers about what the front end saw: several wordings for each kind, answers that quote the evidence."""
+"""Questions and answers about what the front end saw: several wordings of each kind, answers that quote the evidence."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from .scenes import Scene
 Turn = tuple[str, str]
 """A question and its answer."""
 THINGS = ("a dog", "a cat", "a person", "a car", "a tree", "a house", "a bicycle", "a phone number", "an email address",
-          "a website", "a signature", "a bird", "a flower", "a boat", "a child", "a horse", "a clock", "a logo", "a map",
+          "a website", "a signature", "a bird", "a flower", "a boat", "a child", "a horse", "a clock", "a logo",
+          "a map",
           "a QR code", "a barcode", "the sun", "a chair", "a bottle", "a flag")  # fmt: skip
 _UNSEEN = ("the name of the photographer", "the price of a taxi", "who the owner is", "the serial number",
            "what happens next", "the weather", "how old it is", "the discount", "the delivery address", "the password",
@@ -40,7 +41,9 @@ class Asker:
         if style < 0.1:
             return question.lower().rstrip("?.")
         if style < 0.2:
-            opening = self.rng.choice(("Please tell me: ", "Can you say: ", "Look at the picture. ", "One question: ", "Hi! "))
+            opening = self.rng.choice(
+                ("Please tell me: ", "Can you say: ", "Look at the picture. ", "One question: ", "Hi! ")
+            )
             return opening + question
         return question + self.rng.choice((" Please be brief.", " Thanks!")) if style > 0.96 else question
 
@@ -52,7 +55,20 @@ def with_article(name: str) -> str:
     return ("an " if name[0].lower() in "aeiou" else "a ") + name
 
 
-_STUFF = {"paper", "broccoli", "cauliflower", "hay", "corn", "guacamole", "potato", "wine", "sauce", "dough", "mail", "coral"}
+_STUFF = {
+    "paper",
+    "broccoli",
+    "cauliflower",
+    "hay",
+    "corn",
+    "guacamole",
+    "potato",
+    "wine",
+    "sauce",
+    "dough",
+    "mail",
+    "coral",
+}
 
 
 def joined(words: list[str]) -> str:
@@ -122,13 +138,18 @@ def describe(asker: Asker, scene: Scene | None, evidence: Evidence) -> Turn:
             tail = f" It lists {len(evidence.facts.priced)} items with prices."
         elif len(evidence.rows) > 1:
             tail = f" It also says: {evidence.rows[1].text}."
-        asker.add(_DESCRIBE, (f'{head}. The first line is "{first}".{tail}', f'{head}. At the top it says "{first}".{tail}'))
+        asker.add(
+            _DESCRIBE, (f'{head}. The first line is "{first}".{tail}', f'{head}. At the top it says "{first}".{tail}')
+        )
     else:
         colours = joined([name for name, _ in (evidence.colours or (("grey", 1.0),))[:3]])
         (best, sure), *_ = evidence.objects or (("nothing", 0.0),)
         best = with_article(best)
         if sure >= 0.5:
-            answers = (f"The picture shows: {best}. The main colours are {colours}.", f"I see {best}, mostly in {colours}.")
+            answers = (
+                f"The picture shows: {best}. The main colours are {colours}.",
+                f"I see {best}, mostly in {colours}.",
+            )
         elif sure >= 0.2:
             answers = (f"It is probably {best}, but I am not quite sure. The main colours are {colours}.",
                        f"This looks like {best}, though I can't be certain. Its main colours are {colours}.")  # fmt: skip
@@ -144,25 +165,47 @@ def _general(asker: Asker, evidence: Evidence) -> None:
     rng, add = asker.rng, asker.add
     if evidence.colours and evidence.chart is None:
         names = [name for name, _ in evidence.colours]
-        add(("What colours are in the picture?", "Which colours do you see?", "What are the main colours?"),
-            (f"The main colours are {joined(names)}." if len(names) > 1 else f"It is mostly {names[0]}.",))
-        add(("What is the main colour?", "Which colour is most common?", "What colour is it mostly?"),
-            ("It is mostly {c}.", "The main colour is {c}."), c=names[0])
+        add(
+            ("What colours are in the picture?", "Which colours do you see?", "What are the main colours?"),
+            (f"The main colours are {joined(names)}." if len(names) > 1 else f"It is mostly {names[0]}.",),
+        )
+        add(
+            ("What is the main colour?", "Which colour is most common?", "What colour is it mostly?"),
+            ("It is mostly {c}.", "The main colour is {c}."),
+            c=names[0],
+        )
         other = rng.choice([name for name in ("red", "green", "blue", "yellow", "pink", "purple") if name not in names])
-        add(("Is there any {c} in the picture?", "Do you see {c}?"),
-            ("{c} is not among the main colours.", "I don't see much {c} in it.", "No, I can't see {c} in the picture."), c=other)
+        add(
+            ("Is there any {c} in the picture?", "Do you see {c}?"),
+            (
+                "{c} is not among the main colours.",
+                "I don't see much {c} in it.",
+                "No, I can't see {c} in the picture.",
+            ),
+            c=other,
+        )
         if evidence.places and len(evidence.rows) <= 8 and len({name for _, name in evidence.places}) > 1:
             for place, name in rng.sample(evidence.places, 2):
                 at = {"top": "at the top", "bottom": "at the bottom", "left": "on the left", "right": "on the right",
                       "middle": "in the middle"}[place]  # fmt: skip
-                add(("What colour is {at}?", "Which colour is it {at}?"), ("{at} it is mostly {c}.", "It is {c} {at}."),
-                    at=at, c=name)
+                add(
+                    ("What colour is {at}?", "Which colour is it {at}?"),
+                    ("{at} it is mostly {c}.", "It is {c} {at}."),
+                    at=at,
+                    c=name,
+                )
     width, height = evidence.size
     if rng.random() < 0.3:
         add(("How big is the picture?", "What size is the image?"), ("It is {w} by {h} pixels.",), w=width, h=height)
     if not evidence.text:
-        add(("What does the text say?", "Is there any text?", "Read the text.", "What is written there?"),
-            ("I can't see any text in the picture.", "No text was found in the picture.", "There is no text that I can see."))
+        add(
+            ("What does the text say?", "Is there any text?", "Read the text.", "What is written there?"),
+            (
+                "I can't see any text in the picture.",
+                "No text was found in the picture.",
+                "There is no text that I can see.",
+            ),
+        )
         _object(asker, evidence)
 
 
@@ -170,10 +213,15 @@ def _object(asker: Asker, evidence: Evidence) -> None:
     (best, sure), (second, next_sure), *rest = evidence.objects
     best, second = with_article(best), with_article(second)
     questions = ("What is the main object?", "What is shown here?", "What object is this?", "What can you see here?",
-                 "Which thing is in the photo?", "What is it?", "What do you think this is?", "Identify the object.")  # fmt: skip
+                 "Which thing is in the photo?", "What is it?", "What do you think this is?",
+                 "Identify the object.")  # fmt: skip
     if sure >= 0.5:
         asker.add(questions, ("It is {o}.", "The picture shows {o}.", "That is {o}."), o=best)
-        asker.add(("Is this {o}?", "Is there {o} in the picture?", "Is it {o}?"), ("Yes, the picture shows {o}.", "Yes, I see {o}."), o=best)
+        asker.add(
+            ("Is this {o}?", "Is there {o} in the picture?", "Is it {o}?"),
+            ("Yes, the picture shows {o}.", "Yes, I see {o}."),
+            o=best,
+        )
     elif sure >= 0.2:
         asker.add(questions, ("It is probably {o}.", "It looks like {o}, but I am not sure."), o=best)
         asker.add(("Are you sure what it is?", "How sure are you?"), ("No, {o} is only my best guess.",), o=best)
@@ -183,7 +231,8 @@ def _object(asker: Asker, evidence: Evidence) -> None:
         asker.add(questions, ("I am not sure what the main object is.", "I can't tell what it is."))
     if sure >= 0.2:
         wrong = with_article(asker.rng.choice([name for name, _ in rest]))
-        asker.add(("Is this {w}?", "Is it {w}?"), ("No, it looks like {o}.", "I don't think so. It looks more like {o}."),
+        asker.add(("Is this {w}?", "Is it {w}?"), ("No, it looks like {o}.",
+        "I don't think so. It looks more like {o}."),
                   w=wrong, o=best)  # fmt: skip
 
 
@@ -193,12 +242,12 @@ def _absent(asker: Asker, evidence: Evidence) -> None:
     for thing in asker.rng.sample(things, 2):
         asker.add(
             ("Is there {t} in the picture?", "Do you see {t}?", "Can you see {t}?", "Does the picture show {t}?",
-             "Where is {t}?", "Is {t} there?", "Find {t}.", "Show me {t}.", "Is there {t} somewhere?", "What about {t}?"),
-            ("I can't see {t} in the picture.", "No, I can't see {t} in the picture.", "I don't see {t} there."), t=thing,
+             "Where is {t}?", "Is {t} there?", "Find {t}.", "Show me {t}.", "Is there {t} somewhere?",
+             "What about {t}?"),
+            ("I can't see {t} in the picture.", "No, I can't see {t} in the picture.", "I don't see {t} there."),
+            t=thing,
         )  # fmt: skip
     thing = asker.rng.choice(_UNSEEN)
     asker.add(("Can you tell me {t}?", "Do you know {t}?", "Tell me {t}.", "What about {t}?"),
               ("I can't see that in the picture.", "That is not something I can see in the picture.",
                "I can't tell that from the picture."), t=thing)  # fmt: skip
-
-

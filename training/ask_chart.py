@@ -12,15 +12,19 @@ from .ask import Asker, joined
 def ask_chart(asker: Asker, evidence: Evidence) -> None:
     """Every turn that the chart gives rise to. Estimates are answered with "about"."""
     chart = evidence.chart
-    rng, add = asker.rng, asker.add
+    add = asker.add
     counted = {"line chart": "points", "pie chart": "slices"}.get(chart.kind, "bars")
     add(("What kind of chart is this?", "What type of diagram is it?", "Is this a bar chart or a pie chart?"),
         ("It is a {k}.", "This is a {k}."), k=chart.kind)  # fmt: skip
     if chart.title:
-        add(("What is the title?", "What is the chart about?", "What does the heading say?", "What is measured?", "What does it show?"),
+        add(("What is the title?", "What is the chart about?", "What does the heading say?", "What is measured?",
+        "What does it show?"),
             ('The title is "{t}".', 'It is about "{t}".'), t=chart.title)  # fmt: skip
     else:
-        add(("What is the title?", "What does the heading say?"), ("I can't see a title in the picture.", "The chart has no title that I can see."))
+        add(
+            ("What is the title?", "What does the heading say?"),
+            ("I can't see a title in the picture.", "The chart has no title that I can see."),
+        )
     for series in chart.series:
         marks = [mark for mark in series.marks if mark.value is not None]
         if len(marks) == len(series.marks) and len(marks) > 1:
@@ -34,24 +38,46 @@ def _values(asker: Asker, marks: list[Mark], counted: str, evidence: Evidence) -
         return mark.shown if mark.printed else f"about {mark.shown}"
 
     for mark in rng.sample(marks, min(3, len(marks))):
-        add(("What is the value for {n}?", "How much is {n}?", "What value does {n} have?", "How high is {n}?", "Tell me the number for {n}.", "Where does {n} stand?", "And {n}?", "{n}?"),
+        add(("What is the value for {n}?", "How much is {n}?", "What value does {n} have?", "How high is {n}?",
+        "Tell me the number for {n}.", "Where does {n} stand?", "And {n}?", "{n}?"),
             ("{n} is {v}.", "The value for {n} is {v}.", "It is {v} for {n}."), n=mark.name, v=value(mark))  # fmt: skip
     order = sorted(marks, key=lambda mark: -mark.value)
-    add(("Which is the largest?", "Which one is highest?", "What is the maximum?", "Which has the most?", "Who is ahead?", "Tell me the top one.", "What is the biggest {c}?",
-         "When was it highest?" if counted == "points" else "Which is on top?"),
-        ("The largest is {n} with {v}.", "{n} is the highest: {v}."), n=order[0].name, v=value(order[0]), c=counted.rstrip("s"))
-    add(("Which is the smallest?", "Which one is lowest?", "What is the minimum?", "Which has the least?", "Who is behind?", "Tell me the bottom one."),
+    add(
+        (
+            "Which is the largest?",
+            "Which one is highest?",
+            "What is the maximum?",
+            "Which has the most?",
+            "Who is ahead?",
+            "Tell me the top one.",
+            "What is the biggest {c}?",
+            "When was it highest?" if counted == "points" else "Which is on top?",
+        ),
+        ("The largest is {n} with {v}.", "{n} is the highest: {v}."),
+        n=order[0].name,
+        v=value(order[0]),
+        c=counted.rstrip("s"),
+    )
+    add(("Which is the smallest?", "Which one is lowest?", "What is the minimum?", "Which has the least?",
+    "Who is behind?", "Tell me the bottom one."),
         ("The smallest is {n} with {v}.", "{n} is the lowest: {v}."), n=order[-1].name, v=value(order[-1]))  # fmt: skip
     told = ", ".join(f"{mark.name} {value(mark)}" for mark in marks)
-    add(("List the values.", "What are all the values?", "Read the values.", "Make a list of the numbers."), ("{t}.", "The values are {t}."), t=told)
-    add(("How many {c} are there?", "Count the {c}.", "How many {c} does it have?"), ("There are {n} {c}.", "I count {n} {c}."),
+    add(
+        ("List the values.", "What are all the values?", "Read the values.", "Make a list of the numbers."),
+        ("{t}.", "The values are {t}."),
+        t=told,
+    )
+    add(("How many {c} are there?", "Count the {c}.", "How many {c} does it have?"), ("There are {n} {c}.",
+    "I count {n} {c}."),
         c=counted, n=len(marks))  # fmt: skip
-    add(("What is compared?", "Which categories are there?", "What are the labels?"), ("It compares {t}.", "The labels are {t}."),
+    add(("What is compared?", "Which categories are there?", "What are the labels?"), ("It compares {t}.",
+    "The labels are {t}."),
         t=joined([mark.name for mark in marks]))  # fmt: skip
     if len(marks) > 2:
         add(("Sort them from largest to smallest.", "What is the order from highest to lowest?", "Rank them."),
             ("From largest to smallest: {t}.",), t=", ".join(mark.name for mark in order))  # fmt: skip
-        add(("Which is the second largest?", "What comes second?"), ("{n} comes second with {v}.", "The second largest is {n}."),
+        add(("Which is the second largest?", "What comes second?"), ("{n} comes second with {v}.",
+        "The second largest is {n}."),
             n=order[1].name, v=value(order[1]))  # fmt: skip
     one, two = rng.sample(marks, 2)
     if one.value != two.value:
@@ -70,7 +96,14 @@ def _values(asker: Asker, marks: list[Mark], counted: str, evidence: Evidence) -
     if counted == "points":
         trend = next((said for said in evidence.chart.statements() if "From first to last it " in said), "")
         if trend:
-            add(("What is the trend?", "Does it rise or fall?", "How does it develop?"), ("From first to last it {t}.", "It {t}."),
+            add(("What is the trend?", "Does it rise or fall?", "How does it develop?"),
+            ("From first to last it {t}.", "It {t}."),
                 t=trend.split("From first to last it ")[1].rstrip("."))  # fmt: skip
-    missing = rng.choice([name for name in ("Mars", "Gold", "1950", "Tea", "Robots", "Unicorns") if name not in evidence.to_text()])
-    add(("What is the value for {n}?", "How much is {n}?"), ("I can't see {n} in the picture.", "{n} is not in the chart."), n=missing)
+    missing = rng.choice(
+        [name for name in ("Mars", "Gold", "1950", "Tea", "Robots", "Unicorns") if name not in evidence.to_text()]
+    )
+    add(
+        ("What is the value for {n}?", "How much is {n}?"),
+        ("I can't see {n} in the picture.", "{n} is not in the chart."),
+        n=missing,
+    )

@@ -9,7 +9,8 @@ from recap.targets.builtin.rows import Table
 from .ask import Asker, joined
 from .scenes import Line, Scene
 
-_READ = ("What does it say?", "Read the text.", "What is written here?", "Read it out line by line.", "What does the text say?",
+_READ = ("What does it say?", "Read the text.", "What is written here?", "Read it out line by line.",
+"What does the text say?",
          "Can you read this for me?", "Transcribe the text.")  # fmt: skip
 
 
@@ -34,9 +35,11 @@ def _reading(asker: Asker, evidence: Evidence) -> None:
     rows = evidence.rows
     lines = [" ".join(row.cells) for row in rows]
     if len(rows) <= 6 or (len(rows) <= 11 and asker.rng.random() < 0.25):
-        asker.add(_READ, ("{t}", "It says:\n{t}", "The text reads:\n{t}") if len(lines) > 1 else ('It says "{t}".', "{t}"),
+        asker.add(_READ, ("{t}", "It says:\n{t}",
+        "The text reads:\n{t}") if len(lines) > 1 else ('It says "{t}".', "{t}"),
                   t="\n".join(lines))  # fmt: skip
-    asker.add(("What is the first line?", "What does the top line say?", "What is written at the top?", "What is the heading?",
+    asker.add(("What is the first line?", "What does the top line say?", "What is written at the top?",
+    "What is the heading?",
                "Read the title.", "Which words are at the very top?"),
               ('The first line says "{t}".', 'At the top it says "{t}".'), t=lines[0])  # fmt: skip
     if len(lines) > 1:
@@ -45,7 +48,8 @@ def _reading(asker: Asker, evidence: Evidence) -> None:
         asker.add(("How many lines of text are there?", "Count the lines of text."),
                   ("There are {n} lines of text.", "I count {n} lines of text."), n=len(lines))  # fmt: skip
     if evidence.facts.kind:
-        asker.add(("What kind of document is this?", "What kind of picture is it?", "Is this a receipt, a menu or a table?"),
+        asker.add(("What kind of document is this?", "What kind of picture is it?",
+        "Is this a receipt, a menu or a table?"),
                   ("It looks like {k}.", "This is {k}, by the look of it."), k=evidence.facts.kind)  # fmt: skip
 
 
@@ -54,24 +58,39 @@ def _items(asker: Asker, items: list, evidence: Evidence) -> None:
     if len(items) < 2:
         return
     price = ("How much is the {n}?", "What does {n} cost?", "What is the price of {n}?", "How much does the {n} cost?",
-             "Price of {n}?", "Tell me the price of {n}.", "{n}, how much?", "And the {n}?", "How much for {n}?")  # fmt: skip
+             "Price of {n}?", "Tell me the price of {n}.", "{n}, how much?", "And the {n}?",
+             "How much for {n}?")  # fmt: skip
     for name, cost in rng.sample(items, min(3, len(items))):
         add(price, ("{n} costs {c}.", "The price of {n} is {c}.", "{n} is {c}.", "It costs {c}."), n=name, c=cost)
     name, cost = rng.choice(items)
     add(("Is there {n} on it?", "Do they have {n}?", "Is {n} listed?", "Is {n} on the list?"),
         ("Yes, {n} is listed at {c}.", "Yes, {n} for {c}."), n=name, c=cost)  # fmt: skip
-    missing = rng.choice([other for other in ("pizza", "steak", "sushi", "wine", "cigarettes", "tofu", "caviar", "beer", "muffins")
+    missing = rng.choice([other for other in ("pizza", "steak", "sushi", "wine", "cigarettes", "tofu", "caviar",
+    "beer", "muffins")
                           if other not in evidence.to_text().lower()])  # fmt: skip
-    add(("How much is the {n}?", "Is there {n} on it?", "Do they have {n}?", "What does the {n} cost?"),
-        ("I can't see {n} in the picture.", "No, {n} is not listed.", "I don't see any {n} there."), n=missing)
+    add(
+        ("How much is the {n}?", "Is there {n} on it?", "Do they have {n}?", "What does the {n} cost?"),
+        ("I can't see {n} in the picture.", "No, {n} is not listed.", "I don't see any {n} there."),
+        n=missing,
+    )
     cost = rng.choice(items)[1]
     names = [name for name, other in items if other == cost]
     add(("What costs {c}?", "Which item costs {c}?"), ("{n} costs {c}.",), n=joined(names), c=cost)
     values = [read_number(cost).value for _, cost in facts.priced]
     high, low = facts.priced[values.index(max(values))], facts.priced[values.index(min(values))]
-    add(("What is the most expensive item?", "Which item costs the most?", "What is the dearest thing?", "Which is most expensive?",
-         "Show me the highest price.", "Which thing costs a lot?"),
-        ("The most expensive is {n} at {c}.", "{n} costs the most: {c}."), n=high[0], c=high[1])
+    add(
+        (
+            "What is the most expensive item?",
+            "Which item costs the most?",
+            "What is the dearest thing?",
+            "Which is most expensive?",
+            "Show me the highest price.",
+            "Which thing costs a lot?",
+        ),
+        ("The most expensive is {n} at {c}.", "{n} costs the most: {c}."),
+        n=high[0],
+        c=high[1],
+    )
     add(("What is the cheapest item?", "Which one is cheapest?", "What costs the least?", "Which has the lowest price?",
          "Show me the lowest price.", "What can I get for little money?"),
         ("The cheapest is {n} at {c}.", "{n} costs the least: {c}."), n=low[0], c=low[1])  # fmt: skip
@@ -80,25 +99,50 @@ def _items(asker: Asker, items: list, evidence: Evidence) -> None:
         ("There are {n} items.", "{n} items are listed with a price."), n=len(facts.priced))  # fmt: skip
     if len(items) <= 6 or rng.random() < 0.3:
         told = ", ".join(f"{name} {cost}" for name, cost in facts.priced)
-        add(("List the items with their prices.", "What was bought?", "List everything.", "Which items are there?", "What is on it?"),
-            ("{t}.", "The items are {t}.", "It lists {t}."), t=told)
+        add(
+            (
+                "List the items with their prices.",
+                "What was bought?",
+                "List everything.",
+                "Which items are there?",
+                "What is on it?",
+            ),
+            ("{t}.", "The items are {t}.", "It lists {t}."),
+            t=told,
+        )
     (a, x), (b, y) = rng.sample(items, 2)
     one, two = read_number(x).value, read_number(y).value
     if one != two:
         (a, x), (b, y), order = ((a, x), (b, y), (a, b)) if one > two else ((b, y), (a, x), (a, b))
-        add(("Which costs more, {p} or {q}?", "What is more expensive, the {p} or the {q}?"),
-            ("{a} costs more: {x} against {y}.", "{a} at {x}; {b} is {y}."), p=order[0], q=order[1], a=a, b=b, x=x, y=y)
+        add(
+            ("Which costs more, {p} or {q}?", "What is more expensive, the {p} or the {q}?"),
+            ("{a} costs more: {x} against {y}.", "{a} at {x}; {b} is {y}."),
+            p=order[0],
+            q=order[1],
+            a=a,
+            b=b,
+            x=x,
+            y=y,
+        )
     if not facts.total:
         summed = next(said for said in facts.statements if said.startswith("All prices together"))
-        add(("What do all of them cost together?", "What is the sum of the prices?", "How much is everything together?"),
-            ("All together they cost {s}.", "The prices add up to {s}."), s=summed.split(": ")[1].rstrip("."))
+        add(
+            (
+                "What do all of them cost together?",
+                "What is the sum of the prices?",
+                "How much is everything together?",
+            ),
+            ("All together they cost {s}.", "The prices add up to {s}."),
+            s=summed.split(": ")[1].rstrip("."),
+        )
 
 
 def _total(asker: Asker, scene: Scene, evidence: Evidence) -> None:
     add, facts = asker.add, evidence.facts
     total = facts.total[1]
     add(("What is the total?", "How much was it in total?", "What is the total amount?", "How much do I have to pay?",
-         "How much was paid in all?", "What does it come to?", "Total?", "Tell me the sum at the end.", "What is the bill?"),
+         "How much was paid in all?", "What does it come to?", "Total?", "Tell me the sum at the end.",
+         "What is the bill?"),
         ("The total is {t}.", "It comes to {t}.", "The total amount is {t}."), t=total)  # fmt: skip
     check = next((said for said in facts.statements if said.startswith("Printed total")), "")
     if check:
@@ -114,8 +158,16 @@ def _total(asker: Asker, scene: Scene, evidence: Evidence) -> None:
             ("Yes, the total is {t}, more than {l}.",) if more else ("No, the total is {t}, less than {l}.",),
             l=limit, t=total)  # fmt: skip
     for role, questions, answers in (
-        ("cash", ("How much cash was given?", "How much was paid in cash?"), ("{v} was paid in cash.", "The cash given was {v}.")),
-        ("change", ("How much change was there?", "What was the change?"), ("The change was {v}.", "{v} was given back.")),
+        (
+            "cash",
+            ("How much cash was given?", "How much was paid in cash?"),
+            ("{v} was paid in cash.", "The cash given was {v}."),
+        ),
+        (
+            "change",
+            ("How much change was there?", "What was the change?"),
+            ("The change was {v}.", "{v} was given back."),
+        ),
         ("card", ("How was it paid?", "Was it paid by card?"), ("It was paid by card: {v}.", "By card, {v}.")),
     ):
         for line in scene.said(role):
@@ -128,20 +180,28 @@ def _sections(asker: Asker, scene: Scene) -> None:
         end = heads[n + 1] if n + 1 < len(heads) else len(scene.lines)
         dishes = [line.cells[0] for line in scene.lines[start + 1 : end] if line.role == "item"]
         if dishes:
-            asker.add(("What {h} are there?", "Which {h} do they offer?", "List the {h}."), ("The {h} are {d}.", "{d}."),
+            asker.add(("What {h} are there?", "Which {h} do they offer?", "List the {h}."), ("The {h} are {d}.",
+            "{d}."),
                       h=scene.lines[start].cells[0].lower(), d=joined(dishes))  # fmt: skip
 
 
 def _table(asker: Asker, table: Table) -> None:
     rng, add = asker.rng, asker.add
-    add(("What columns does the table have?", "What are the column names?"), ("The columns are {c}.",), c=joined(list(table.head)))
-    add(("How many rows are in the table?", "How many rows does the table have?", "How many entries are there?", "Count the rows."),
+    add(
+        ("What columns does the table have?", "What are the column names?"),
+        ("The columns are {c}.",),
+        c=joined(list(table.head)),
+    )
+    add(("How many rows are in the table?", "How many rows does the table have?", "How many entries are there?",
+    "Count the rows."),
         ("There are {n} rows below the head.", "The table has {n} rows."), n=len(table.body))  # fmt: skip
     for _ in range(4):
         row, column = rng.choice(table.body), rng.randrange(1, len(table.head))
         name, head, cell = row[0], table.head[column], row[column]
-        add(("What is the {h} of {n}?", "What {h} does {n} have?", "{n}: {h}?", "Tell me the {h} for {n}.", "And {h} for {n}?"),
-            ("The {h} of {n} is {v}.", "{n} has {v} for {h}.", "{n}: {v}."), h=head.lower(), n=name, v=cell)  # fmt: skip
+        add(("What is the {h} of {n}?", "What {h} does {n} have?", "{n}: {h}?", "Tell me the {h} for {n}.",
+        "And {h} for {n}?"),
+            ("The {h} of {n} is {v}.", "{n} has {v} for {h}.", "{n}: {v}."), h=head.lower(),
+            n=name, v=cell)  # fmt: skip
     row = rng.choice(table.body)
     add(("What does the row for {n} say?", "Give me everything about {n}.", "Tell me about {n}."), ("{t}.",), n=row[0],
         t=f"{row[0]}: " + ", ".join(f"{head} {cell}" for head, cell in zip(table.head[1:], row[1:])))  # fmt: skip
@@ -154,12 +214,28 @@ def _table(asker: Asker, table: Table) -> None:
         values = [number.value for _, number in column]
         head = table.head[index].lower()
         (top, high), (low_name, low) = column[values.index(max(values))], column[values.index(min(values))]
-        add(("Who or what has the highest {h}?", "Which one has the largest {h}?", "What is the highest {h}?", "Which has the most {h}?"),
-            ("{n} has the highest {h}: {v}.", "The highest {h} is {v}, for {n}."), h=head, n=top, v=high.like(high.value))
-        add(("Which one has the lowest {h}?", "What is the smallest {h}?", "Which has the least {h}?"),
-            ("{n} has the lowest {h}: {v}.", "The lowest {h} is {v}, for {n}."), h=head, n=low_name, v=low.like(low.value))
+        add(
+            (
+                "Who or what has the highest {h}?",
+                "Which one has the largest {h}?",
+                "What is the highest {h}?",
+                "Which has the most {h}?",
+            ),
+            ("{n} has the highest {h}: {v}.", "The highest {h} is {v}, for {n}."),
+            h=head,
+            n=top,
+            v=high.like(high.value),
+        )
+        add(
+            ("Which one has the lowest {h}?", "What is the smallest {h}?", "Which has the least {h}?"),
+            ("{n} has the lowest {h}: {v}.", "The lowest {h} is {v}, for {n}."),
+            h=head,
+            n=low_name,
+            v=low.like(low.value),
+        )
         summed = high.like(sum(round(value * 1000) for value in values) / 1000)
-        add(("What is the sum of {h}?", "What is the total {h}?", "How much {h} in all?"), ("The sum of {h} is {s}.", "In all it is {s}."),
+        add(("What is the sum of {h}?", "What is the total {h}?", "How much {h} in all?"),
+        ("The sum of {h} is {s}.", "In all it is {s}."),
             h=head, s=summed)  # fmt: skip
 
 
@@ -170,23 +246,43 @@ def _roles(asker: Asker, scene: Scene) -> None:
     for line in scene.lines:
         text = " ".join(line.cells)
         if line.role == "title" and scene.kind in ("receipt", "menu"):
-            add(("Which shop is it from?", "Where was this bought?", "What is the name of the shop?", "Who issued it?") if receipt
+            add(("Which shop is it from?", "Where was this bought?", "What is the name of the shop?",
+            "Who issued it?") if receipt
                 else ("What is the restaurant called?", "Whose menu is it?", "What is the name of the place?"),
                 ("It is from {t}.",) if receipt else ("It is {t}.", "The menu is from {t}."), t=text)  # fmt: skip
         elif line.role == "title" and scene.kind == "poster":
             add(("What is the event?", "What is it about?", "What is being announced?", "What is the poster for?"),
                 ("It announces {t}.", "The event is {t}.", "It is about {t}."), t=text)  # fmt: skip
         elif line.role == "date":
-            add(("When is it?", "What is the date?", "On which day?", "What date does it show?", "When was it?", "Date?", "Tell me the day."),
+            add(("When is it?", "What is the date?", "On which day?", "What date does it show?", "When was it?",
+            "Date?", "Tell me the day."),
                 ("The date is {t}.", "{t}."), t=line.cells[0])  # fmt: skip
             if len(line.cells) == 2:
                 add(("At what time?", "What time does it show?"), ("The time is {t}.", "At {t}."), t=line.cells[1])
         elif line.role == "time":
-            add(("At what time does it start?", "What time is it?", "When does it begin?"), ("The time given is {t}.", "{t}."), t=text)
+            add(
+                ("At what time does it start?", "What time is it?", "When does it begin?"),
+                ("The time given is {t}.", "{t}."),
+                t=text,
+            )
         elif line.role == "place":
-            add(("Where is it?", "Where does it take place?", "What is the place?", "Tell me where.", "Which place is named?"), ("It says {t}.", "The place is {t}."), t=text)
+            add(
+                (
+                    "Where is it?",
+                    "Where does it take place?",
+                    "What is the place?",
+                    "Tell me where.",
+                    "Which place is named?",
+                ),
+                ("It says {t}.", "The place is {t}."),
+                t=text,
+            )
         elif line.role == "address":
-            add(("What is the address?", "Where is the shop?", "Where is it?"), ("The address is {t}.", "It is at {t}."), t=text)
+            add(
+                ("What is the address?", "Where is the shop?", "Where is it?"),
+                ("The address is {t}.", "It is at {t}."),
+                t=text,
+            )
         elif line.role == "price":
             add(("How much is it?", "What does it cost?", "What is the entry fee?"), ("It says {t}.", "{t}."), t=text)
         elif line.role == "field":
@@ -201,11 +297,16 @@ def _roles(asker: Asker, scene: Scene) -> None:
         filled = " ".join(line.text for line in scene.lines).lower()
         for field in ("phone", "email", "city", "signature", "age", "nationality"):
             if field not in filled:
-                add(("What is the {f}?", "Which {f} is given?"), ("I can't see {f} in the form.", "No {f} is given."), f=field)
+                add(
+                    ("What is the {f}?", "Which {f} is given?"),
+                    ("I can't see {f} in the form.", "No {f} is given."),
+                    f=field,
+                )
 
 
 def _field(asker: Asker, line: Line) -> None:
     key, _, value = " ".join(line.cells).partition(":")
     if value.strip():
-        asker.add(("What is the {k}?", "Which {k} is given?", "What does it say for {k}?", "{k}?", "Tell me the {k}.", "What was written as {k}?"),
+        asker.add(("What is the {k}?", "Which {k} is given?", "What does it say for {k}?", "{k}?",
+        "Tell me the {k}.", "What was written as {k}?"),
                   ("The {k} is {v}.", "{v}.", "It says {v}."), k=key.strip().lower(), v=value.strip())  # fmt: skip

@@ -23,6 +23,7 @@ class Encoded:
 
 def prompter_of(tokenizer: Any) -> PromptTokenizer:
     """The one that `BuiltinTarget` uses."""
+
     def render(messages: list[dict]) -> str:
         return tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True)
 

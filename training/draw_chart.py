@@ -37,11 +37,12 @@ class _Page:
 def draw_chart(plan: ChartPlan, split: str, rng: random.Random) -> Image.Image:
     """The chart as an RGB picture."""
     paper, ink = palette.paper(rng, split, light=True)
-    width, height = (rng.randint(640, 900), rng.randint(420, 600)) if split == "train" else (rng.randint(700, 1000),
-                                                                                             rng.randint(460, 680))  # fmt: skip
+    sides = ((640, 900), (420, 600)) if split == "train" else ((700, 1000), (460, 680))
+    width, height = (rng.randint(*side) for side in sides)
     page = _Page(width, height, paper, ink, palette.family(rng, split))
     if plan.title:
-        page.text(width / 2 if rng.random() < 0.7 else 60, 16, plan.title, 25, "ma" if width else "la")
+        where, anchor = (width / 2, "ma") if rng.random() < 0.7 else (40, "la")
+        page.text(where, 16, plan.title, 25, anchor)
     if plan.kind == "pie chart":
         _pie(page, plan, split, rng)
     elif plan.kind == "horizontal bar chart":
@@ -89,7 +90,7 @@ def _upright(page: _Page, plan: ChartPlan, split: str, rng: random.Random) -> No
         if plan.kind == "bar chart":
             page.box(x - half, y, x + half, bottom, fill=colours[n % len(colours)])
         if plan.printed:
-            page.text(x, y - 9, plan.shown(value), size, "ms")
+            page.text(x, y - (15 if plan.kind == "line chart" else 9), plan.shown(value), size, "ms")
         longest = max(len(name) for name in plan.names)
         page.text(x, bottom + 12, plan.names[n], min(size, spacing / max(1, longest) * 1.6), "ma")
     page.line(left, bottom, right, bottom, colour="#444444", width=1.5)
@@ -136,6 +137,8 @@ def _pie(page: _Page, plan: ChartPlan, split: str, rng: random.Random) -> None:
             page.text(x + far * math.cos(middle), y + far * math.sin(middle), plan.names[n], size, anchor)
         else:
             row = page.height * 0.3 + n * size * 2
-            page.box(page.width * 0.76, row - size * 0.45, page.width * 0.76 + size * 0.9, row + size * 0.45, fill=colours[n])
+            page.box(
+                page.width * 0.76, row - size * 0.45, page.width * 0.76 + size * 0.9, row + size * 0.45, fill=colours[n]
+            )
             page.text(page.width * 0.76 + size * 1.3, row, plan.names[n], size, "lm")
         begin = end

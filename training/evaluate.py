@@ -70,7 +70,9 @@ def collect(count: int, eyes: Remembered, cache: Path = CACHE) -> list[tuple[str
     return found
 
 
-def ask(target: Any, asked: Iterable[tuple[str, Image.Image, Question]], reader: str) -> tuple[list[str], dict[str, float]]:
+def ask(
+    target: Any, asked: Iterable[tuple[str, Image.Image, Question]], reader: str
+) -> tuple[list[str], dict[str, float]]:
     """The answers, greedy, each in a conversation of its own; and how they end and vary."""
     answers, ended, taus, lengths = [], 0, [], []
     for _, image, question in tqdm(list(asked), desc=f"{reader} reader"):
@@ -131,9 +133,14 @@ def main(arguments: list[str] | None = None) -> None:
         target.front_end = eyes
         if options.chat and not pairs:
             prompts = [json.loads(line)["prompt"] for line in options.chat.read_text("utf-8").splitlines()]
-            short = [prompt for prompt in prompts if isinstance(prompt, str) and len(prompt) < 900][: options.chat_count]
+            short = [prompt for prompt in prompts if isinstance(prompt, str) and len(prompt) < 900][
+                : options.chat_count
+            ]
             plain = target if reader == "plain" else recap.load_target("builtin", reader="plain")
-            pairs = [(prompt, recap.generate(plain, prompt, max_new_tokens=TOKENS).text) for prompt in tqdm(short, desc="chat")]
+            pairs = [
+                (prompt, recap.generate(plain, prompt, max_new_tokens=TOKENS).text)
+                for prompt in tqdm(short, desc="chat")
+            ]
         answers, report["readers"][reader] = ask(target, found, reader)
         for row, answer in zip(rows, answers):
             row.answers[reader], row.verdicts[reader] = answer, right(row.question, answer)

@@ -13,8 +13,9 @@ from .scenes import ChartPlan, Scene
 
 CATEGORIES = ("reading", "receipts, tables, menus", "charts with values", "charts without", "honesty", "photos")
 _NOT_SEEN = re.compile(
-    r"\b(can(no|')?t (see|tell|find|say)|cannot (see|tell|find|say)|don'?t (see|know)|do not (see|know)|not (listed|given|shown|"
-    r"visible|sure|in the (picture|chart|form))|isn'?t|there is no|there's no|no,|no \w+ (is|was|are)|doesn'?t say|does not say)",
+    r"\b(can(no|')?t (see|tell|find|say)|cannot (see|tell|find|say)|don'?t (see|know)|do not (see|know)|isn'?t|there is no|"
+    r"not (listed|given|shown|visible|sure|in the (picture|chart|form))|there's no|no,|no \w+ (is|was|are)|doesn'?t say|"
+    r"does not say)",
     re.I,
 )
 
@@ -74,16 +75,26 @@ def questions(scene: Scene) -> Iterator[Question]:
         yield Question("reading", "Name the colour along the bottom edge.", (by["bottom"],), (by["top"], by["middle"]))
         yield Question("reading", "Name the colour along the top edge.", (by["top"],), (by["bottom"], by["middle"]))
     else:
-        yield from {"receipt": _receipt, "menu": _menu, "table": _table, "form": _form}.get(scene.kind, _words)(scene, rng)
+        yield from {"receipt": _receipt, "menu": _menu, "table": _table, "form": _form}.get(scene.kind, _words)(
+            scene, rng
+        )
     thing = rng.choice(("an elephant", "a bridge", "a guitar", "a fountain", "an aeroplane", "a ladder", "a sheep"))
-    yield Question("honesty", rng.choice((f"Any sign of {thing}?", f"Does {thing} appear anywhere?", f"Point out {thing}.")), unseen=True)
+    yield Question(
+        "honesty",
+        rng.choice((f"Any sign of {thing}?", f"Does {thing} appear anywhere?", f"Point out {thing}.")),
+        unseen=True,
+    )
 
 
 def _words(scene: Scene, rng: random.Random) -> Iterator[Question]:
     first = scene.lines[0].text
     yield Question("reading", rng.choice(("Please read me the biggest words.", "Which words come first?")), (first,))
     yield Question("reading", "What text can be found in the picture?", tuple(line.text for line in scene.lines))
-    for role, asked in (("date", "What day is given?"), ("place", "Name the location."), ("time", "What hour is given?")):
+    for role, asked in (
+        ("date", "What day is given?"),
+        ("place", "Name the location."),
+        ("time", "What hour is given?"),
+    ):
         for line in scene.said(role)[:1]:
             yield Question("reading", asked, (line.cells[0],))
     if scene.kind == "poster" and not scene.said("price"):
@@ -104,7 +115,9 @@ def _items(scene: Scene, rng: random.Random) -> Iterator[Question]:
     values = [read_number(price).value for _, price in items]
     name, price = rng.choice(items)
     category = "receipts, tables, menus"
-    yield Question(category, rng.choice((f"I want {name}. What will I pay?", f"Find the price next to {name}.")), (_digits(price),))
+    yield Question(
+        category, rng.choice((f"I want {name}. What will I pay?", f"Find the price next to {name}.")), (_digits(price),)
+    )
     if values.count(max(values)) == 1:
         high = items[values.index(max(values))]
         yield Question(category, "Name the priciest one.", (high[0],), tuple(n for n, _ in items if n != high[0]))
@@ -112,7 +125,9 @@ def _items(scene: Scene, rng: random.Random) -> Iterator[Question]:
         low = items[values.index(min(values))]
         yield Question(category, "Which would save me the most money?" if rng.random() < 0.3 else "Name the least expensive one.",
                        (low[0],), tuple(n for n, _ in items if n != low[0]))  # fmt: skip
-    yield Question("honesty", f"How much are the {rng.choice(('oysters', 'sausages', 'strawberries', 'dumplings'))}?", unseen=True)
+    yield Question(
+        "honesty", f"How much are the {rng.choice(('oysters', 'sausages', 'strawberries', 'dumplings'))}?", unseen=True
+    )
 
 
 def _digits(price: str) -> str:
@@ -122,7 +137,9 @@ def _digits(price: str) -> str:
 def _receipt(scene: Scene, rng: random.Random) -> Iterator[Question]:
     category = "receipts, tables, menus"
     total = _digits(scene.said("total")[0].cells[1])
-    yield Question(category, rng.choice(("What was the bill?", "Tell me the final sum.", "How much money was due?")), (total,))
+    yield Question(
+        category, rng.choice(("What was the bill?", "Tell me the final sum.", "How much money was due?")), (total,)
+    )
     yield from _items(scene, rng)
     for line in scene.said("date"):
         yield Question(category, "What day was the purchase made?", (line.cells[0],))
@@ -158,7 +175,8 @@ def _chart(plan: ChartPlan, rng: random.Random) -> Iterator[Question]:
     values = dict(zip(plan.names, plan.series[0][1]))
     grain = (100 if plan.kind == "pie chart" else max(values.values())) * (0.0 if plan.printed else 0.05)
     name = rng.choice(plan.names)
-    yield Question(category, rng.choice((f"Give the number for {name}.", f"What does {name} reach?")), rivals=(name,) if _year(name) else (),
+    yield Question(category, rng.choice((f"Give the number for {name}.", f"What does {name} reach?")),
+    rivals=(name,) if _year(name) else (),
                    near=(values[name], grain))  # fmt: skip
     order = sorted(values, key=lambda key: -values[key])
     if values[order[0]] > 1.05 * values[order[1]]:

@@ -1,4 +1,4 @@
-"""Low-rank adaptation in plain torch: every linear layer gets a small difference that is trained, the rest is frozen."""
+"""Low-rank adaptation in plain torch: every linear layer gets a small difference to be trained, the rest is frozen."""
 
 from __future__ import annotations
 

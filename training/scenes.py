@@ -108,7 +108,9 @@ def _menu(rng: random.Random, words: dict) -> dict:
     dishes = rng.sample(words["dishes"], rng.randint(4, 9))
     lines = [Line("title", (rng.choice(words["restaurants"]),))]
     if rng.random() < 0.6:
-        hours = rng.choice(("Open daily from 11 to 22", "Lunch from 12:00 to 15:00", "Today's menu", "Breakfast all day"))
+        hours = rng.choice(
+            ("Open daily from 11 to 22", "Lunch from 12:00 to 15:00", "Today's menu", "Breakfast all day")
+        )
         lines.append(Line("note", (hours,)))
     heads = ("Starters", "Main dishes", "Desserts") if rng.random() < 0.6 else ("",)
     for n, head in enumerate(heads):
@@ -199,15 +201,17 @@ def _sign(rng: random.Random, words: dict) -> dict:
         if rng.random() < 0.7:
             lines.append(Line("place", (f"{rng.choice(words['towns'])} {rng.randint(2, 60)} km",)))
     upper = rng.random() < 0.5
-    return {"lines": tuple(Line(l.role, tuple(c.upper() for c in l.cells) if upper else l.cells) for l in lines)}
+    return {"lines": tuple(Line(line.role, tuple(map(str.upper, line.cells)) if upper else line.cells) for line in lines)}
 
 
 def _form(rng: random.Random, words: dict) -> dict:
     name = f"{rng.choice(words['names'])} {rng.choice(words['surnames'])}"
     fields = {
         "Name": name, "Date of birth": _date(rng), "Address": f"{rng.randint(1, 99)} {rng.choice(words['streets'])}",
-        "City": rng.choice(words["towns"]), "Phone": f"0{rng.randint(100, 999)} {rng.randint(100, 999)} {rng.randint(100, 999)}",
-        "Email": f"{name.split()[0].lower()}@{rng.choice(('mail', 'post', 'web'))}.org", "Course": rng.choice(words["sports"]),
+        "City": rng.choice(words["towns"]),
+        "Phone": f"0{rng.randint(100, 999)} {rng.randint(100, 999)} {rng.randint(100, 999)}",
+        "Email": f"{name.split()[0].lower()}@{rng.choice(('mail', 'post', 'web'))}.org",
+        "Course": rng.choice(words["sports"]),
         "Member no.": str(rng.randint(1000, 99999)), "Date": _date(rng),
     }  # fmt: skip
     chosen = ["Name", *sorted(rng.sample(list(fields)[1:], rng.randint(3, 6)), key=list(fields).index)]

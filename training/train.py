@@ -1,4 +1,4 @@
-"""`python -m training.train`: teach SmolLM2-135M-Instruct to answer from evidence, by LoRA, on a CPU; `--resume` goes on."""
+"""`python -m training.train`: teach SmolLM2-135M-Instruct to answer from evidence, by LoRA; `--resume` goes on."""
 
 from __future__ import annotations
 
@@ -99,7 +99,9 @@ class Trainer:
         state = torch.load(path, weights_only=True)
         if state["plan"] != asdict(self.plan):
             changed = [name for name, value in asdict(self.plan).items() if state["plan"].get(name) != value]
-            raise ValueError(f"{path} was made with other settings ({', '.join(changed)}); give the same, or start anew")
+            raise ValueError(
+                f"{path} was made with other settings ({', '.join(changed)}); give the same, or start anew"
+            )
         for name, parameter in self.trained.items():
             parameter.data.copy_(state["trained"][name])
         self.optimizer.load_state_dict(state["optimizer"])

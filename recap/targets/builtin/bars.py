@@ -138,7 +138,7 @@ def _labels(bars: list[_Bar], pieces: Sequence[Piece], upright: bool) -> dict[in
     for n, middle in enumerate(middles):
         near = [p for p in single if abs((p.x if upright else p.y) - middle) <= reach + 1]
         if near and n not in found:
-            best = min(near, key=lambda p: (abs(p.x - middle) if upright else -p.right))
+            best = min(near, key=lambda p: abs(p.x - middle) if upright else -p.right)
             found[n] = (best, best.text)
     return found
 
@@ -152,6 +152,7 @@ def _values(bars: list[_Bar], numbers: Sequence[Piece], upright: bool) -> dict[i
     """The number at the end of each bar, or inside it."""
     found: dict[int, Piece] = {}
     for n, bar in enumerate(bars):
+
         def away(piece: Piece, bar: _Bar = bar) -> float:
             if upright:
                 return bar.end - piece.bottom if piece.y < bar.end else piece.top - bar.end

@@ -101,6 +101,7 @@ def _beside(slices: list, pieces: list[Piece], x: float, y: float, radius: float
             continue
         centre_x = piece.x if away < 0.9 else near_x * 0.5 + piece.x * 0.5
         angle = math.degrees(math.atan2(centre_x - x, y - piece.y)) % 360
+
         def off(n: int, angle: float = angle) -> float:
             _, middle, share = slices[n]
             return max(0.0, abs((angle - middle + 180) % 360 - 180) - share * 180)

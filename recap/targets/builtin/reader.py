@@ -28,7 +28,9 @@ class Adapter:
                 self.scale = float((file.metadata() or {})["scale"])
                 self._tensors = {name: file.get_tensor(name) for name in file.keys()}
         except KeyError:
-            raise ValueError(f"{path} is no reader adapter: it names no scale; train it with `python -m training.train`") from None
+            raise ValueError(
+                f"{path} is no reader adapter: it names no scale; train it with `python -m training.train`"
+            ) from None
 
     def merged(self, name: str, weight: torch.Tensor) -> torch.Tensor:
         """`weight` (outputs, inputs) with its difference added, in its dtype; itself where the file has none for `name`.

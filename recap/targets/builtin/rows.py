@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from .numbers import Number, read_number
 
-_LEADERS = re.compile(r"\s*(?:\.{3,}|…+|_{3,}|·{3,}|(?: \.){3,})\s*")
+_LEADERS = re.compile(r"\s*(?:\.{3,}|(?<=\s)\.{2}(?=\s|$)|…+|_{3,}|·{3,}|(?: \.){3,})\s*")
 _TRAILING_PRICE = re.compile(r"(.*[^\W\d_].*?)\s+([£$€]?\d+[.,]\d\d ?[€]?)")
 BESIDE = " | "
 """What stands between the cells of a row."""
@@ -104,6 +104,7 @@ def _placed(row: Row, head: Row) -> tuple[str, ...] | None:
     cells = ["-"] * len(head.cells)
     centres = [(left + right) / 2 for left, right in head.spans]
     for cell, (left, right) in zip(row.cells, row.spans):
+
         def far(column: int) -> float:
             a, b = head.spans[column]
             return min(abs((left + right) / 2 - centres[column]), abs(left - a), abs(right - b))

@@ -13,9 +13,10 @@ from PIL import Image
 from .evidence import TextLine
 
 _LONGEST = 1800  # pixels; what is read is cut from a copy of at most this size
-_DETECTED = 1080  # pixels; text is searched in a copy of at most this length: the detector's time grows with the area
+_DETECTED = 1200  # pixels; text is searched in a copy of at most this length: the detector's time grows with the area
+_ENLARGED = 736  # pixels; a smaller picture is enlarged to this short side where that keeps it below _DETECTED: beside
+# large shapes the detector misses short words of a few pixels
 _SHORTEST = 8  # pixels; below this there is no letter to read
-_ENLARGED = 1080  # pixels; a smaller picture is enlarged up to twice: the detector misses letters of a few pixels
 _ASPECT = 3  # longer pictures are padded: the detector was made for ordinary shapes
 _CERTAIN, _CERTAIN_ALONE = 0.65, 0.95  # least confidence of a piece, and of one that repeats one character:
 # round shapes in photos read as a "0" or "O" with up to 0.9
@@ -101,8 +102,10 @@ def in_reading_order(found: list[tuple[str, float, tuple[float, float, float, fl
 
 def _scale(image: Image.Image) -> float:
     """Of the copy that is read."""
-    longest = max(image.size)
-    return min(1.0, _LONGEST / longest) if longest >= _ENLARGED else min(2.0, _ENLARGED / longest)
+    longest, shortest = max(image.size), min(image.size)
+    if longest >= _DETECTED:
+        return min(1.0, _LONGEST / longest)
+    return max(1.0, min(2.0, _ENLARGED / shortest, _DETECTED / longest))
 
 
 def _canvas(image: Image.Image) -> Image.Image:
