@@ -145,7 +145,7 @@ def conversations(count=12):
     for _ in range(count):
         length = rng.randint(6, 30)
         made.append(
-            Encoded(tuple(rng.randint(3, 60) for _ in range(length)), tuple(n > length // 2 for n in range(length)))
+            Encoded(tuple(rng.randint(3, 60) for _ in range(length)), tuple(n > length // 2 for n in range(length)), rng.random() < 0.2)
         )
     return made
 

@@ -19,6 +19,8 @@ class Encoded:
 
     ids: tuple[int, ...]
     taught: tuple[bool, ...]
+    plain: bool = False
+    """A chat without a picture: the untuned model's own predictions are what is taught."""
 
 
 def prompter_of(tokenizer: Any) -> PromptTokenizer:
@@ -47,7 +49,7 @@ def encode(entry: dict, prompter: PromptTokenizer, end: int, longest: int) -> En
         ids += asked + said
         taught += [False] * len(asked) + [True] * len(said)
         history += [message, Message("assistant", (answer,))]
-    return Encoded(tuple(ids), tuple(taught)) if ids else None
+    return Encoded(tuple(ids), tuple(taught), not entry["evidence"]) if ids else None
 
 
 def batches(encoded: Sequence[Encoded], tokens: int, seed: int) -> list[list[Encoded]]:

@@ -54,9 +54,9 @@ def _conversation(evidence, turns: list[Turn]) -> dict:
 def main(arguments: list[str] | None = None) -> None:
     """Write the conversations in a fixed order."""
     parser = argparse.ArgumentParser(prog="python -m training.data", description=__doc__)
-    parser.add_argument("--pictures", type=int, default=150, help="pictures drawn and looked at")
-    parser.add_argument("--simulated", type=int, default=1500, help="pictures whose evidence is simulated")
-    parser.add_argument("--chat", type=int, default=180, help="plain prompts answered by the untuned model")
+    parser.add_argument("--pictures", type=int, default=60, help="pictures drawn and looked at")
+    parser.add_argument("--simulated", type=int, default=900, help="pictures whose evidence is simulated")
+    parser.add_argument("--chat", type=int, default=120, help="plain prompts answered by the untuned model")
     parser.add_argument("--turns", type=int, default=9, help="questions about a picture")
     parser.add_argument("--seed", type=int, default=5)
     parser.add_argument("--out", type=Path, default=FILE)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import torch
@@ -19,8 +21,11 @@ class LoraLinear(nn.Module):
         start = torch.randn(rank, base.in_features, generator=generator) / base.in_features**0.5
         self.a = nn.Parameter(start)
         self.b = nn.Parameter(torch.zeros(base.out_features, rank))
+        self.on = True
 
     def forward(self, x: Tensor) -> Tensor:
+        if not self.on:
+            return self.base(x)
         return self.base(x) + self.scale * functional.linear(functional.linear(x, self.a), self.b)
 
 
@@ -36,6 +41,19 @@ def adapt(model: nn.Module, rank: int, scale: float, seed: int) -> dict[str, nn.
         setattr(model.get_submodule(parent), leaf, adapted)
         trained[name + ".a"], trained[name + ".b"] = adapted.a, adapted.b
     return trained
+
+
+@contextmanager
+def untuned(model: nn.Module) -> Iterator[None]:
+    """The model as it was before `adapt`, for a while."""
+    adapted = [module for module in model.modules() if isinstance(module, LoraLinear)]
+    for module in adapted:
+        module.on = False
+    try:
+        yield
+    finally:
+        for module in adapted:
+            module.on = True
 
 
 def save(trained: dict[str, nn.Parameter], scale: float, path: Path, notes: dict[str, str] | None = None) -> None:

@@ -18,6 +18,8 @@ from .scenes import Line, Scene
 
 _MISREAD = {"O": "0", "l": "1", "I": "l", "S": "5", "rn": "m", "e": "c", "B": "8", "é": "e"}
 _SPOILT = 0.02  # share of pieces with a letter misread, of spaces lost as many again
+_MISSED = 0.03  # share of labels and of printed numbers beside bars that are not found
+_AXES = {"month": "Month", "year": "Year", "day": "Day", "region": "Region"}
 _VIVID = ("blue", "orange", "green", "pink", "red", "purple", "teal", "yellow")
 
 
@@ -104,7 +106,9 @@ def _chart(scene: Scene, rng: random.Random, size: tuple[int, int], noise: float
         marks = []
         for number, (label, value) in enumerate(zip(plan.names, values)):
             colour = palette[0 if one else number % len(palette)]
-            if plan.printed:
+            if rng.random() < _MISSED * noise:
+                label = f"the {colour} slice" if plan.kind == "pie chart" else f"{colour} bar"
+            if plan.printed and rng.random() >= _MISSED * noise:
                 marks.append(Mark(label, value, plan.shown(value), True, colour, value))
                 continue
             if plan.kind == "pie chart":
@@ -115,7 +119,8 @@ def _chart(scene: Scene, rng: random.Random, size: tuple[int, int], noise: float
             marks.append(Mark(label, near, scale.shown(near), False, colour, near))
         series.append(Series(name, tuple(marks)))
     title = _spoil(plan.title, rng, noise)
-    chart = Chart(plan.kind, title, tuple(series), "", tuple(range(len(plan.names) + bool(title))))
+    axis = _AXES.get(plan.title.rpartition(" by ")[2].split(" ")[0], "") if rng.random() < 0.2 else ""
+    chart = Chart(plan.kind, title, tuple(series), axis, tuple(range(len(plan.names) + bool(title))))
     boxes = (0.1, 0.1, 0.2, 0.15)
     text = tuple(TextLine(words, 0.98, boxes, n) for n, words in enumerate((*((title,) if title else ()), *plan.names)))
     paper = (rng.choice(("white", "white", "beige", "light blue")), round(rng.uniform(0.6, 0.9), 3))

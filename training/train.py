@@ -17,7 +17,7 @@ from torch.nn import functional
 from .batches import Encoded, batches, encode, padded, prompter_of
 from .data import FILE
 from .look import CACHE
-from .lora import adapt, save
+from .lora import adapt, save, untuned
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class Trainer:
                 if until() or self.tokens >= self.plan.tokens:
                     return
                 begin = time.monotonic()
-                loss = self._learn(*padded(batch))
+                loss = self._learn(batch)
                 self.seconds += time.monotonic() - begin
                 self.step, self.position = self.step + 1, self.position + 1
                 self.tokens += sum(len(one.ids) for one in batch)
@@ -72,17 +72,30 @@ class Trainer:
                 yield loss
             self.epoch, self.position = self.epoch + 1, 0
 
-    def _learn(self, ids: torch.Tensor, taught: torch.Tensor) -> float:
+    def _learn(self, batch: list[Encoded]) -> float:
         for group in self.optimizer.param_groups:
             group["lr"] = self.rate()
-        hidden = self.model.model(ids, use_cache=False).last_hidden_state
-        logits = self.model.lm_head(hidden[:, :-1][taught[:, 1:]])
-        loss = functional.cross_entropy(logits.float(), ids[:, 1:][taught[:, 1:]])
+        ids, taught = padded(batch)
+        plain = torch.tensor([one.plain for one in batch])[:, None].expand_as(ids[:, 1:])[taught[:, 1:]]
+        logits, wanted = self._predict(ids, taught), ids[:, 1:][taught[:, 1:]]
+        loss = functional.cross_entropy(logits[~plain], wanted[~plain], reduction="sum")
+        if plain.any():
+            rows = [row for row, one in enumerate(batch) if one.plain]
+            with torch.no_grad(), untuned(self.model):
+                own = self._predict(ids[rows], taught[rows]).log_softmax(-1)
+            told = logits[plain].log_softmax(-1)
+            loss = loss + functional.kl_div(told, own, reduction="sum", log_target=True)
+        loss = loss / len(wanted)
         self.optimizer.zero_grad(set_to_none=True)
         loss.backward()
         torch.nn.utils.clip_grad_norm_(self.trained.values(), 1.0)
         self.optimizer.step()
         return loss.item()
+
+    def _predict(self, ids: torch.Tensor, taught: torch.Tensor) -> torch.Tensor:
+        """(positions, vocabulary) float32 logits of the tokens that are taught, and of no others."""
+        hidden = self.model.model(ids, use_cache=False).last_hidden_state
+        return self.model.lm_head(hidden[:, :-1][taught[:, 1:]]).float()
 
     def save(self, path: Path) -> None:
         """Everything needed to go on."""
