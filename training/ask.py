@@ -1,4 +1,4 @@
-"""Questions and answers about what the front end saw: several wordings of each kind, answers that quote the evidence."""
+"""Questions and answers about what the front end saw: several wordings of each kind, answers that quote what it saw."""
 
 from __future__ import annotations
 
@@ -151,8 +151,10 @@ def describe(asker: Asker, scene: Scene | None, evidence: Evidence) -> Turn:
                 f"I see {best}, mostly in {colours}.",
             )
         elif sure >= 0.2:
-            answers = (f"It is probably {best}, but I am not quite sure. The main colours are {colours}.",
-                       f"This looks like {best}, though I can't be certain. Its main colours are {colours}.")  # fmt: skip
+            answers = (
+                f"It is probably {best}, but I am not quite sure. The main colours are {colours}.",
+                f"This looks like {best}, though I can't be certain. Its main colours are {colours}.",
+            )
         else:
             answers = (f"I am not sure what it shows. The main colours are {colours}, and I found no text.",
                        f"I can't tell what the object is. I see mostly {colours}.")  # fmt: skip

@@ -13,9 +13,9 @@ from .scenes import ChartPlan, Scene
 
 CATEGORIES = ("reading", "receipts, tables, menus", "charts with values", "charts without", "honesty", "photos")
 _NOT_SEEN = re.compile(
-    r"\b(can(no|')?t (see|tell|find|say)|cannot (see|tell|find|say)|don'?t (see|know)|do not (see|know)|isn'?t|there is no|"
-    r"not (listed|given|shown|visible|sure|in the (picture|chart|form))|there's no|no,|no \w+ (is|was|are)|doesn'?t say|"
-    r"does not say)",
+    r"\b(can(no|')?t (see|tell|find|say)|cannot (see|tell|find|say)|don'?t (see|know)|do not (see|know)|isn'?t|"
+    r"there is no|there's no|not (listed|given|shown|visible|sure|in the (picture|chart|form))|no,|"
+    r"no \w+ (is|was|are)|doesn'?t say|does not say)",
     re.I,
 )
 
@@ -123,8 +123,8 @@ def _items(scene: Scene, rng: random.Random) -> Iterator[Question]:
         yield Question(category, "Name the priciest one.", (high[0],), tuple(n for n, _ in items if n != high[0]))
     if values.count(min(values)) == 1:
         low = items[values.index(min(values))]
-        yield Question(category, "Which would save me the most money?" if rng.random() < 0.3 else "Name the least expensive one.",
-                       (low[0],), tuple(n for n, _ in items if n != low[0]))  # fmt: skip
+        asked = "Which would save me the most money?" if rng.random() < 0.3 else "Name the least expensive one."
+        yield Question(category, asked, (low[0],), tuple(n for n, _ in items if n != low[0]))
     yield Question(
         "honesty", f"How much are the {rng.choice(('oysters', 'sausages', 'strawberries', 'dumplings'))}?", unseen=True
     )

@@ -200,8 +200,9 @@ def _sign(rng: random.Random, words: dict) -> dict:
         lines = [Line("title", (rng.choice(words["streets"]),))]
         if rng.random() < 0.7:
             lines.append(Line("place", (f"{rng.choice(words['towns'])} {rng.randint(2, 60)} km",)))
-    upper = rng.random() < 0.5
-    return {"lines": tuple(Line(line.role, tuple(map(str.upper, line.cells)) if upper else line.cells) for line in lines)}
+    if rng.random() < 0.5:
+        lines = [Line(line.role, tuple(map(str.upper, line.cells))) for line in lines]
+    return {"lines": tuple(lines)}
 
 
 def _form(rng: random.Random, words: dict) -> dict:

@@ -1,7 +1,7 @@
 """`builtin`: a stand-in for machines without a GPU or a hub, made of parts from the package registry.
 
-SmolLM2-135M-Instruct has no eyes. A small front end (an ImageNet classifier, a text reader, dominant colours) writes
-down what it saw, and the language model answers from that text alone.
+SmolLM2-135M-Instruct has no eyes. A small front end (an ImageNet classifier, a text reader, colours, simple charts)
+writes down what it saw, and the language model, trained on such evidence, answers from that text alone.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class BuiltinTarget(Target):
 
     note = (
         "The built-in model is a stand-in for machines without a GPU: SmolLM2-135M reads what a small vision front end "
-        "saw (objects, text, colours), does not see the picture itself, and is often wrong."
+        "saw (objects, text, colours, simple charts), does not see the picture itself, and is often wrong."
     )
 
     def __init__(
@@ -47,8 +47,8 @@ class BuiltinTarget(Target):
         """From the user's cache folder, filled first if it is empty.
 
         `passes`: "compiled" (C kernels; on a CPU, in float32 and bfloat16), "torch", or "auto": the first where it can
-        be, unless $RECAP_PASSES says otherwise. `reader`: "tuned", "plain" (SmolLM2 as published), a path, or "auto"; see
-        `reader.chosen`. Raises ValueError for what cannot be had.
+        be, unless $RECAP_PASSES says otherwise. `reader`: "tuned", "plain" (SmolLM2 as published), a path, or "auto";
+        see `reader.chosen`. Raises ValueError for what cannot be had.
         """
         chosen = cpu.choose(passes)
         possible = torch.device(device).type == "cpu" and dtype in COMPILED_DTYPES

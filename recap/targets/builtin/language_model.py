@@ -38,8 +38,8 @@ def load_language_model(
     """(LlamaForCausalLM in evaluation mode, tokenizer), from the cache folder; fetched first where missing.
 
     The stored files are hashed, about half a second, and fetched again if they are damaged: damaged weights may well
-    load and answer nonsense. `reader` is that of `reader.chosen`. No request is made when the files are in place. Raises
-    recap.targets.builtin.store.AssetError when they cannot be had.
+    load and answer nonsense. No request is made when the files are in place. `reader` is that of `reader.chosen`.
+    Raises recap.targets.builtin.store.AssetError when they cannot be had.
     """
     from transformers import LlamaForCausalLM
 
@@ -54,7 +54,7 @@ def load_language_model(
 
 
 def open_language_model(progress: Progress | None = None, reader: str = "auto") -> tuple[Checkpoint, Any]:
-    """(checkpoint, tokenizer) for the compiled passes. Files, `reader` and errors are those of `load_language_model`."""
+    """(checkpoint, tokenizer) for the compiled passes. `reader`, files and errors as for `load_language_model`."""
     adapter = chosen(reader)
     folder = ensure(progress, verify=True).language_model
     checkpoint = Checkpoint(folder, adapter.merged if adapter is not None else None)

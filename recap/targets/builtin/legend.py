@@ -9,7 +9,6 @@ from dataclasses import replace
 from .axis import Piece
 from .patches import Sheet
 
-
 _SYMBOL = re.compile(r"^\W+\s*")
 
 

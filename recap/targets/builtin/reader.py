@@ -33,7 +33,7 @@ class Adapter:
             ) from None
 
     def merged(self, name: str, weight: torch.Tensor) -> torch.Tensor:
-        """`weight` (outputs, inputs) with its difference added, in its dtype; itself where the file has none for `name`.
+        """`weight` (outputs, inputs) with its difference added, in its dtype; unchanged where the file has none.
 
         Rounded to bfloat16, as the public weights are stored, so that every format computes with the same numbers.
         """

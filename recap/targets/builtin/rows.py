@@ -55,6 +55,8 @@ def rows_of(text: Sequence) -> list[Row]:
             step = (right - left) / len(parts)
             cells += parts
             spans += [(left + step * n, left + step * (n + 1)) for n in range(len(parts))]
+        if len(cells) > 1:
+            cells[0] = cells[0].rstrip(" .·") or cells[0]  # what is left of a row of dots
         boxes = [line.box for line in lines]
         rows.append(Row(tuple(cells), tuple(spans), min(b[1] for b in boxes), max(b[3] for b in boxes),
                         max(b[3] - b[1] for b in boxes)))  # fmt: skip
@@ -62,9 +64,9 @@ def rows_of(text: Sequence) -> list[Row]:
 
 
 def _split(text: str) -> list[str]:
-    parts = [part for part in _LEADERS.split(text) if part] or [text]
+    parts = [part for part in _LEADERS.split(text) if part.strip(" .")] or [text]
     if len(parts) == 1 and (match := _TRAILING_PRICE.fullmatch(text)):
-        return [match[1], match[2]]
+        return [match[1].rstrip(" ."), match[2]]
     return parts
 
 

@@ -44,6 +44,7 @@ class TextReader:
                 raise FileNotFoundError(f"{path} is missing; reinstall rapidocr as requirements.txt names it")
         settings = {
             "Global.log_level": "critical",
+            "Global.use_cls": False,  # it turned short words such as "Jul" upside down
             "Det.limit_type": "max",
             "Det.limit_side_len": _DETECTED,
             "EngineConfig.onnxruntime.intra_op_num_threads": threads,
