@@ -144,9 +144,8 @@ def conversations(count=12):
     made = []
     for _ in range(count):
         length = rng.randint(6, 30)
-        made.append(
-            Encoded(tuple(rng.randint(3, 60) for _ in range(length)), tuple(n > length // 2 for n in range(length)), rng.random() < 0.2)
-        )
+        ids, taught = tuple(rng.randint(3, 60) for _ in range(length)), tuple(n > length // 2 for n in range(length))
+        made.append(Encoded(ids, taught, rng.random() < 0.2))
     return made
 
 

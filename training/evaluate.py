@@ -21,7 +21,7 @@ from .exam import CATEGORIES, Question, questions, right
 from .look import CACHE, seen
 from .simulate import photo
 
-TOKENS = 64
+TOKENS = 48
 
 
 @dataclass
@@ -73,10 +73,15 @@ def collect(count: int, eyes: Remembered, cache: Path = CACHE) -> list[tuple[str
 def ask(
     target: Any, asked: Iterable[tuple[str, Image.Image, Question]], reader: str
 ) -> tuple[list[str], dict[str, float]]:
-    """The answers, greedy, each in a conversation of its own; and how they end and vary."""
+    """The answers, greedy, each to a conversation of its own; and how they end and vary. Questions about one picture
+    follow each other: what comes before the question is then evaluated once."""
     answers, ended, taus, lengths = [], 0, [], []
+    session, shown = None, None
     for _, image, question in tqdm(list(asked), desc=f"{reader} reader"):
-        given = recap.generate(target, question.text, images=[image], max_new_tokens=TOKENS)
+        if image is not shown:
+            session, shown = recap.Session(target), image
+        chat = [{"role": "user", "content": question.text}]  # a whole chat replaces the one before
+        given = recap.generate(target, chat, images=[image], session=session, max_new_tokens=TOKENS)
         answers.append(given.text.strip())
         ended += given.finish_reason == "stop"
         taus.append(given.acceptance_length)
@@ -117,7 +122,7 @@ def perplexity(reader: str, pairs: list[tuple[str, str]]) -> float:
 def main(arguments: list[str] | None = None) -> None:
     """Ask, score, print the table and write everything to a JSON file."""
     parser = argparse.ArgumentParser(prog="python -m training.evaluate", description=__doc__)
-    parser.add_argument("--pictures", type=int, default=75)
+    parser.add_argument("--pictures", type=int, default=45)
     parser.add_argument("--readers", nargs="+", default=["plain", "tuned"], help="plain, tuned, or paths of adapters")
     parser.add_argument("--chat", type=Path, help="JSONL with prompts: perplexity of the untuned model's own answers")
     parser.add_argument("--chat-count", type=int, default=30)

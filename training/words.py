@@ -19,8 +19,7 @@ _TRAIN = {
     "streets": "Harbour Street, Maple Avenue, Station Road, King Street, Park Lane, Mill Road, High Street, Bridge "
     "Road",
     "towns": "Brighton, Oxford, Leeds, Dublin, Boston, Denver, Perth, Cardiff, York, Austin, Halifax, Dover",
-    "names": "Anna, Ben, Clara, David, Emma, Frank, Grace, Henry, Ivy, Jack, Karen, Leo, Maria, Noah, Olivia, "
-    "Peter",
+    "names": "Anna, Ben, Clara, David, Emma, Frank, Grace, Henry, Ivy, Jack, Karen, Leo, Maria, Noah, Olivia, Peter",
     "surnames": "Smith, Jones, Brown, Taylor, Evans, Walker, Wright, Clark, Hall, Green, Baker, Adams",
     "products": "Chairs, Tables, Lamps, Desks, Sofas, Shelves, Clocks, Mirrors, Rugs, Beds",
     "regions": "North, South, East, West, Centre, Coast, Islands, Valley",
