@@ -7,6 +7,7 @@ import random
 from recap.targets.builtin.evidence import Evidence
 
 from .scenes import Scene
+from .words import lists
 
 Turn = tuple[str, str]
 """A question and its answer."""
@@ -53,6 +54,15 @@ def with_article(name: str) -> str:
     if name.endswith("s") and not name.endswith(("ss", "us")) or name.split()[-1] in _STUFF:
         return name
     return ("an " if name[0].lower() in "aeiou" else "a ") + name
+
+
+def absent_words(
+    rng: random.Random, evidence: Evidence | None, topics: tuple[str, ...], count: int, said: str = ""
+) -> list[str]:
+    """`count` words of these topics that the evidence, or `said`, does not hold: likely things to ask for in vain."""
+    text = (evidence.to_text() if evidence is not None else said).lower()
+    words = [word for topic in topics for word in lists("train")[topic] if word.lower() not in text]
+    return rng.sample(words, count)
 
 
 _STUFF = {
@@ -201,7 +211,15 @@ def _general(asker: Asker, evidence: Evidence) -> None:
         add(("How big is the picture?", "What size is the image?"), ("It is {w} by {h} pixels.",), w=width, h=height)
     if not evidence.text:
         add(
-            ("What does the text say?", "Is there any text?", "Read the text.", "What is written there?"),
+            (
+                "What does the text say?",
+                "Is there any text?",
+                "Read the text.",
+                "What is written there?",
+                "Are there any words on it?",
+                "Which words do you see?",
+                "Is anything printed there?",
+            ),
             (
                 "I can't see any text in the picture.",
                 "No text was found in the picture.",

@@ -6,7 +6,7 @@ from recap.targets.builtin.chart import Mark
 from recap.targets.builtin.evidence import Evidence
 from recap.targets.builtin.numbers import plain
 
-from .ask import Asker, joined
+from .ask import Asker, absent_words, joined
 
 
 def ask_chart(asker: Asker, evidence: Evidence) -> None:
@@ -50,6 +50,9 @@ def _values(asker: Asker, marks: list[Mark], counted: str, evidence: Evidence) -
             "Which has the most?",
             "Who is ahead?",
             "Tell me the top one.",
+            "Which one wins?",
+            "Who is in front?",
+            "Name the biggest.",
             "What is the biggest {c}?",
             "When was it highest?" if counted == "points" else "Which is on top?",
         ),
@@ -59,7 +62,8 @@ def _values(asker: Asker, marks: list[Mark], counted: str, evidence: Evidence) -
         c=counted.rstrip("s"),
     )
     add(("Which is the smallest?", "Which one is lowest?", "What is the minimum?", "Which has the least?",
-    "Who is behind?", "Tell me the bottom one."),
+    "Who is behind?", "Tell me the bottom one.", "Which one loses?", "What has the lowest value of all?",
+    "Name the smallest.", "Who is at the end?"),
         ("The smallest is {n} with {v}.", "{n} is the lowest: {v}."), n=order[-1].name, v=value(order[-1]))  # fmt: skip
     told = ", ".join(f"{mark.name} {value(mark)}" for mark in marks)
     add(
@@ -99,11 +103,15 @@ def _values(asker: Asker, marks: list[Mark], counted: str, evidence: Evidence) -
             add(("What is the trend?", "Does it rise or fall?", "How does it develop?"),
             ("From first to last it {t}.", "It {t}."),
                 t=trend.split("From first to last it ")[1].rstrip("."))  # fmt: skip
-    missing = rng.choice(
-        [name for name in ("Mars", "Gold", "1950", "Tea", "Robots", "Unicorns") if name not in evidence.to_text()]
-    )
-    add(
-        ("What is the value for {n}?", "How much is {n}?"),
-        ("I can't see {n} in the picture.", "{n} is not in the chart."),
-        n=missing,
-    )
+    for missing in absent_words(rng, evidence, ("regions", "products", "causes", "sports", "names"), 2):
+        add(
+            (
+                "What is the value for {n}?",
+                "How much is {n}?",
+                "How high is {n}?",
+                "Tell me the number for {n}.",
+                "And {n}?",
+            ),
+            ("I can't see {n} in the picture.", "{n} is not in the chart.", "I don't see {n} in the chart."),
+            n=missing,
+        )

@@ -6,7 +6,7 @@ from recap.targets.builtin.evidence import Evidence
 from recap.targets.builtin.numbers import read_number
 from recap.targets.builtin.rows import Table
 
-from .ask import Asker, joined
+from .ask import Asker, absent_words, joined
 from .scenes import Line, Scene
 
 _READ = ("What does it say?", "Read the text.", "What is written here?", "Read it out line by line.",
@@ -65,14 +65,15 @@ def _items(asker: Asker, items: list, evidence: Evidence) -> None:
     name, cost = rng.choice(items)
     add(("Is there {n} on it?", "Do they have {n}?", "Is {n} listed?", "Is {n} on the list?"),
         ("Yes, {n} is listed at {c}.", "Yes, {n} for {c}."), n=name, c=cost)  # fmt: skip
-    missing = rng.choice([other for other in ("pizza", "steak", "sushi", "wine", "cigarettes", "tofu", "caviar",
-    "beer", "muffins")
-                          if other not in evidence.to_text().lower()])  # fmt: skip
-    add(
-        ("How much is the {n}?", "Is there {n} on it?", "Do they have {n}?", "What does the {n} cost?"),
-        ("I can't see {n} in the picture.", "No, {n} is not listed.", "I don't see any {n} there."),
-        n=missing,
-    )
+    for missing in absent_words(rng, evidence, ("goods", "dishes"), 2):
+        add(
+            (
+                "How much is the {n}?", "Is there {n} on it?", "Do they have {n}?", "What does the {n} cost?",
+                "Price of {n}?", "What do I pay for {n}?", "Tell me the price of {n}.", "And {n}?",
+            ),
+            ("I can't see {n} in the picture.", "No, {n} is not listed.", "I don't see any {n} there."),
+            n=missing,
+        )  # fmt: skip
     cost = rng.choice(items)[1]
     names = [name for name, other in items if other == cost]
     add(("What costs {c}?", "Which item costs {c}?"), ("{n} costs {c}.",), n=joined(names), c=cost)
@@ -85,6 +86,9 @@ def _items(asker: Asker, items: list, evidence: Evidence) -> None:
             "What is the dearest thing?",
             "Which is most expensive?",
             "Show me the highest price.",
+            "Which price is at the top end?",
+            "What would cost me most?",
+            "Name the most expensive.",
             "Which thing costs a lot?",
         ),
         ("The most expensive is {n} at {c}.", "{n} costs the most: {c}."),
@@ -92,7 +96,8 @@ def _items(asker: Asker, items: list, evidence: Evidence) -> None:
         c=high[1],
     )
     add(("What is the cheapest item?", "Which one is cheapest?", "What costs the least?", "Which has the lowest price?",
-         "Show me the lowest price.", "What can I get for little money?"),
+         "Show me the lowest price.", "Which price is at the bottom end?", "What is the best bargain?",
+         "Name the cheapest.", "What can I get for little money?"),
         ("The cheapest is {n} at {c}.", "{n} costs the least: {c}."), n=low[0], c=low[1])  # fmt: skip
     add(("How many items are there?", "How many things have a price?", "How many items are listed?",
          "Count the items.", "Number of things on it?"),
@@ -195,7 +200,14 @@ def _table(asker: Asker, table: Table) -> None:
     add(("How many rows are in the table?", "How many rows does the table have?", "How many entries are there?",
     "Count the rows."),
         ("There are {n} rows below the head.", "The table has {n} rows."), n=len(table.body))  # fmt: skip
-    for _ in range(4):
+    for missing in absent_words(rng, None, ("names", "products", "regions"), 1, " ".join(row[0] for row in table.body)):
+        add(
+            ("What is the {h} of {n}?", "{n}: {h}?", "Tell me the {h} for {n}.", "Is {n} in the table?"),
+            ("I can't see {n} in the table.", "{n} is not in the table."),
+            n=missing,
+            h=table.head[-1].lower(),
+        )
+    for _ in range(6):
         row, column = rng.choice(table.body), rng.randrange(1, len(table.head))
         name, head, cell = row[0], table.head[column], row[column]
         add(("What is the {h} of {n}?", "What {h} does {n} have?", "{n}: {h}?", "Tell me the {h} for {n}.",
