@@ -13,7 +13,8 @@ from .scenes import ChartPlan, Scene
 
 CATEGORIES = ("reading", "receipts, tables, menus", "charts with values", "charts without", "honesty", "photos")
 _NOT_SEEN = re.compile(
-    r"\b(can(no|')?t (see|tell|find|say)|cannot (see|tell|find|say)|don'?t (see|know)|do not (see|know)|isn'?t|is not (among|in|there)|"
+    r"\b(can(no|')?t (see|tell|find|say)|cannot (see|tell|find|say)|don'?t (see|know)|do not (see|know)|isn'?t|"
+    r"is not (among|in|there)|"
     r"there is no|there's no|not (listed|given|shown|visible|sure|in the (picture|chart|form))|no,|"
     r"no \w+ (is|was|are)|doesn'?t say|does not say)",
     re.I,
