@@ -10,6 +10,7 @@ from .scenes import Scene
 
 
 def ask_items(asker: Asker, items: list, evidence: Evidence) -> None:
+    """Turns about `items`, (name, price) each, two or more; none for fewer."""
     rng, add, facts = asker.rng, asker.add, evidence.facts
     if len(items) < 2:
         return
@@ -99,6 +100,7 @@ def ask_items(asker: Asker, items: list, evidence: Evidence) -> None:
 
 
 def ask_total(asker: Asker, scene: Scene, evidence: Evidence) -> None:
+    """Turns about the printed total, how it was paid, and whether the items add up to it."""
     add, facts = asker.add, evidence.facts
     total = facts.total[1]
     add(("What is the total?", "How much was it in total?", "What is the total amount?", "How much do I have to pay?",
@@ -136,6 +138,7 @@ def ask_total(asker: Asker, scene: Scene, evidence: Evidence) -> None:
 
 
 def ask_sections(asker: Asker, scene: Scene) -> None:
+    """Turns about what stands under each heading of a menu."""
     heads = [n for n, line in enumerate(scene.lines) if line.role == "head"]
     for n, start in enumerate(heads):
         end = heads[n + 1] if n + 1 < len(heads) else len(scene.lines)

@@ -41,9 +41,11 @@ class Remembered:
         self._seen: dict[str, Evidence] = {}
 
     def keep(self, image: Image.Image, evidence: Evidence) -> None:
+        """Remember what was seen in a picture."""
         self._seen[digest(image)] = evidence
 
     def look(self, image: Image.Image) -> Evidence:
+        """What was kept for a picture with these pixels; KeyError for another one."""
         return self._seen[digest(image)]
 
 

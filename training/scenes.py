@@ -33,6 +33,7 @@ class ChartPlan:
     unit: str = ""
 
     def shown(self, value: float) -> str:
+        """A value as it is printed: no needless zeros, with the unit."""
         text = f"{value:.1f}".rstrip("0").rstrip(".")
         return text + self.unit
 
