@@ -126,7 +126,9 @@ def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m training.evaluate", description=__doc__)
     parser.add_argument("--pictures", type=int, default=45)
     parser.add_argument("--readers", nargs="+", default=["plain", "tuned"], help="plain, tuned, or paths of adapters")
-    parser.add_argument("--chat", type=Path, help="JSONL with prompts: perplexity of the untuned model's own answers")
+    parser.add_argument(
+        "--chat", type=Path, help='JSONL with "prompt" or "turns": perplexity of the untuned model\'s own answers'
+    )
     parser.add_argument("--chat-count", type=int, default=30)
     parser.add_argument("--out", type=Path, default=CACHE / "exam.json")
     options = parser.parse_args(arguments)
@@ -139,7 +141,8 @@ def main(arguments: list[str] | None = None) -> None:
         target = recap.load_target("builtin", reader=reader)
         target.front_end = eyes
         if options.chat and not pairs:
-            prompts = [json.loads(line)["prompt"] for line in options.chat.read_text("utf-8").splitlines()]
+            entries = map(json.loads, options.chat.read_text("utf-8").splitlines())
+            prompts = [entry["turns"][0] if "turns" in entry else entry["prompt"] for entry in entries]
             short = [prompt for prompt in prompts if isinstance(prompt, str) and len(prompt) < 900][
                 : options.chat_count
             ]
