@@ -160,7 +160,7 @@ def test_positions_have_names(box, words):
 def test_long_text_is_cut_and_counted():
     lines = tuple(TextLine("word " * 20, 1.0, (0, 0, 1, 1), row) for row in range(50))
     words = Evidence((9, 9), (("x", 0.9),), lines, (("red", 1.0),)).to_text()
-    assert len(words) < 2000 and "(34 more lines are not shown.)" in words
+    assert len(words) < 2000 and "(38 more lines are not shown.)" in words
     one = Evidence((9, 9), (("x", 0.9),), (TextLine("y" * 9000, 1.0, (0, 0, 1, 1), 0),), ()).to_text()
     assert len(one) < 2000 and "yyy…" in one
 

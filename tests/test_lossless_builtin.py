@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 import torch
-import transformers
 from PIL import Image, ImageDraw
 
 import recap
 from recap.targets.builtin import store
+from recap.targets.builtin.language_model import load_language_model
 
 FOLDER = store.cache_folder() / "smollm2-135m-instruct-1"
 pytestmark = pytest.mark.skipif(
@@ -35,7 +35,7 @@ PROMPTS = [
 @pytest.fixture(scope="module")
 def expected():
     """transformers' greedy answer to known ids, on its own copy in float32."""
-    model = transformers.AutoModelForCausalLM.from_pretrained(FOLDER, dtype=torch.float32).eval()
+    model, _ = load_language_model(torch.float32)  # with the same reader merged
 
     def answer(ids) -> list[int]:
         prompt = torch.from_numpy(ids)[None]

@@ -34,6 +34,7 @@ def load_target(
     threads: int | None = None,
     progress: Callable[[str, float | None], None] | None = None,
     passes: str = "auto",
+    reader: str | os.PathLike = "auto",
 ) -> Target:
     """A target from "builtin", a folder written by save_pretrained, or a hub id.
 
@@ -48,6 +49,8 @@ def load_target(
     - `progress`: told in words and as a fraction (None: unknown) what is fetched for "builtin" the first time.
     - `passes`: what evaluates "builtin" on a CPU: "compiled" (kernels in C), "torch", or "auto", the first where it is
       built unless $RECAP_PASSES says otherwise. Other models run in torch.
+    - `reader`: "tuned" merges what training added into the language model of "builtin", "plain" leaves it as published,
+      a path names another adapter; "auto" is tuned unless $RECAP_READER says otherwise.
 
     Raises ValueError with a sentence for a model that does not exist, has no plain cache, or cannot be run as asked.
     """
@@ -64,7 +67,7 @@ def load_target(
     if name == "builtin":
         from .builtin import BuiltinTarget
 
-        return BuiltinTarget.load(device, dtype, exact, progress, passes)
+        return BuiltinTarget.load(device, dtype, exact, progress, passes, os.fspath(reader))
     if passes == "compiled":
         raise ValueError(f'passes="compiled" is for "builtin"; {name!r} runs in torch')
     try:

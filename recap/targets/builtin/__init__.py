@@ -1,7 +1,7 @@
 """`builtin`: a stand-in for machines without a GPU or a hub, made of parts from the package registry.
 
-SmolLM2-135M-Instruct has no eyes. A small front end (an ImageNet classifier, a text reader, dominant colours) writes
-down what it saw, and the language model answers from that text alone.
+SmolLM2-135M-Instruct has no eyes. A small front end (an ImageNet classifier, a text reader, colours, simple charts)
+writes down what it saw, and the language model, trained on such evidence, answers from that text alone.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class BuiltinTarget(Target):
 
     note = (
         "The built-in model is a stand-in for machines without a GPU: SmolLM2-135M reads what a small vision front end "
-        "saw (objects, text, colours), does not see the picture itself, and is often wrong."
+        "saw (objects, text, colours, simple charts), does not see the picture itself, and is often wrong."
     )
 
     def __init__(
@@ -42,12 +42,13 @@ class BuiltinTarget(Target):
     @classmethod
     def load(
         cls, device: str = "cpu", dtype: str = "auto", exact: bool | str = "auto", progress: Progress | None = None,
-        passes: str = "auto",
+        passes: str = "auto", reader: str = "auto",
     ) -> BuiltinTarget:  # fmt: skip
         """From the user's cache folder, filled first if it is empty.
 
         `passes`: "compiled" (C kernels; on a CPU, in float32 and bfloat16), "torch", or "auto": the first where it can
-        be, unless $RECAP_PASSES says otherwise. Raises ValueError for "compiled" where it cannot be.
+        be, unless $RECAP_PASSES says otherwise. `reader`: "tuned", "plain" (SmolLM2 as published), a path, or "auto";
+        see `reader.chosen`. Raises ValueError for what cannot be had.
         """
         chosen = cpu.choose(passes)
         possible = torch.device(device).type == "cpu" and dtype in COMPILED_DTYPES
@@ -55,11 +56,11 @@ class BuiltinTarget(Target):
             known = " or ".join(COMPILED_DTYPES[1:])
             raise ValueError(f"the compiled passes run on a CPU in {known}, not on {device} in {dtype}")
         if chosen == "compiled" and possible:
-            checkpoint, tokenizer = open_language_model(progress)
+            checkpoint, tokenizer = open_language_model(progress, reader)
             wanted = torch.float32 if dtype == "auto" else getattr(torch, dtype)
             return cls(checkpoint, tokenizer, runtime=cpu.Passes(checkpoint, wanted, exact))
         wanted = _natural_dtype(device) if dtype == "auto" else getattr(torch, dtype)
-        return cls(*load_language_model(wanted, device, progress), exact)
+        return cls(*load_language_model(wanted, device, progress, reader), exact)
 
     def _make_prompter(self) -> PromptTokenizer:
         def render(messages: list[dict]) -> str:
@@ -75,9 +76,7 @@ class BuiltinTarget(Target):
     def see(self, opened: Opened) -> Picture:
         """Let the front end look; this is the whole encoding of a picture, about a second."""
         evidence = self.front_end.look(opened.image)
-        return Picture(
-            opened.digest, *opened.image.size, evidence=evidence.to_dict(), evidence_text=evidence.to_text()
-        )
+        return Picture(opened.digest, *opened.image.size, evidence=evidence.to_dict(), evidence_text=evidence.to_text())
 
     def written(self, messages: list[Message], pictures: Sequence[Picture]) -> list[Message]:
         def read(part: str | int) -> str:

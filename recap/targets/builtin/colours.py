@@ -59,10 +59,32 @@ def name_pixels(pixels: np.ndarray) -> np.ndarray:
     return names
 
 
+_PLACES = {"top": (0, 1), "left": (1, 0), "middle": (1, 1), "right": (1, 2), "bottom": (2, 1)}
+
+
 def colours(image: Image.Image) -> tuple[tuple[str, float], ...]:
     """(name, share of the picture) by falling share, at most five, each at least 4 %; at least one."""
-    size = tuple(min(side, _GRID) for side in image.size)
-    pixels = np.asarray(image.resize(size, Image.Resampling.NEAREST)).reshape(-1, 3)
-    shares = np.bincount(name_pixels(pixels), minlength=len(NAMES)) / len(pixels)
+    names = _named(image)
+    shares = np.bincount(names.ravel(), minlength=len(NAMES)) / names.size
     order = np.argsort(-shares, kind="stable")[:_MOST]
     return tuple((NAMES[i], round(float(shares[i]), 3)) for n, i in enumerate(order) if n == 0 or shares[i] >= _LEAST)
+
+
+def colours_by_place(image: Image.Image) -> tuple[tuple[str, str], ...]:
+    """(place, its commonest colour): top and bottom third, and left, middle and right of the third between them."""
+    names = _named(image)
+    found = []
+    for place, (down, across) in _PLACES.items():
+        rows, columns = (range(side * n // 3, max(side * n // 3 + 1, side * (n + 1) // 3))
+                         for side, n in zip(names.shape, (down, across)))  # fmt: skip
+        whole = down != 1  # the top and the bottom are taken from edge to edge
+        area = names[rows.start : rows.stop, slice(None) if whole else slice(columns.start, columns.stop)]
+        found.append((place, NAMES[int(np.bincount(area.ravel(), minlength=len(NAMES)).argmax())]))
+    return tuple(found)
+
+
+def _named(image: Image.Image) -> np.ndarray:
+    """(height, width) indices into `NAMES` on the sampling grid."""
+    size = tuple(min(side, _GRID) for side in image.size)
+    pixels = np.asarray(image.resize(size, Image.Resampling.NEAREST))
+    return name_pixels(pixels.reshape(-1, 3)).reshape(pixels.shape[:2])

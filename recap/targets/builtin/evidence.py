@@ -1,15 +1,14 @@
-"""What the front end saw in one picture, as data and as the words that the language model is given."""
+"""What the front end saw in one picture, as data. `wording` puts it into the words the language model is given."""
 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from typing import Any
 
-SURE, LIKELY, GUESS = 0.5, 0.2, 0.1
-"""Confidence from which a class is stated plainly, as a likely one, or as a weak guess; below, it is not named."""
-_PAGES = {"web page", "menu", "book cover", "crossword puzzle", "envelope", "packet", "scoreboard"}
-"""What the classifier calls receipts, charts and documents: with much text it means no more than "a page"."""
-_LETTERS = 1600  # of text shown to the language model; the rest is counted
+from .chart import Chart
+from .facts import Facts, facts_of
+from .rows import Row, rows_of
 
 
 @dataclass(frozen=True)
@@ -27,10 +26,15 @@ class TextLine:
     @property
     def position(self) -> str:
         """Where its centre lies: "top left", "top", ..., "middle", ..., "bottom right"."""
-        left, top, right, bottom = self.box
-        down = ("top", "middle", "bottom")[min(2, int(1.5 * (top + bottom)))]
-        across = ("left", "", "right")[min(2, int(1.5 * (left + right)))]
-        return " ".join(word for word in ("" if down == "middle" and across else down, across) if word)
+        return position(self.box)
+
+
+def position(box: tuple[float, float, float, float]) -> str:
+    """Where the centre of (left, top, right, bottom) lies, in words."""
+    left, top, right, bottom = box
+    down = ("top", "middle", "bottom")[min(2, int(1.5 * (top + bottom)))]
+    across = ("left", "", "right")[min(2, int(1.5 * (left + right)))]
+    return " ".join(word for word in ("" if down == "middle" and across else down, across) if word)
 
 
 @dataclass(frozen=True)
@@ -45,61 +49,39 @@ class Evidence:
     """In reading order."""
     colours: tuple[tuple[str, float], ...] | None
     """Name and share of the picture, falling."""
+    places: tuple[tuple[str, str], ...] = ()
+    """Main colour by place: ("top", "light blue"), ..."""
+    chart: Chart | None = None
+    """What a simple chart compares; None where there is none, or none that could be read."""
     problems: tuple[str, ...] = ()
 
+    @cached_property
+    def rows(self) -> list[Row]:
+        """The text in rows and cells."""
+        return rows_of(self.text or ())
+
+    @cached_property
+    def facts(self) -> Facts:
+        """What the rows amount to."""
+        return facts_of(self.rows)
+
     def to_dict(self) -> dict[str, Any]:
-        """Plain JSON types."""
+        """Plain JSON types; under "words" what the language model is given."""
         lines = None if self.text is None else [
             {**asdict(line), "box": list(line.box), "position": line.position} for line in self.text
         ]  # fmt: skip
         pairs = {
             name: None if value is None else [list(pair) for pair in value]
-            for name, value in (("objects", self.objects), ("colours", self.colours))
+            for name, value in (("objects", self.objects), ("colours", self.colours), ("places", self.places))
         }
-        return {"size": list(self.size), **pairs, "text": lines, "problems": list(self.problems)}
+        chart = None if self.chart is None else self.chart.to_dict()
+        return {
+            "size": list(self.size), **pairs, "text": lines, "chart": chart, "words": self.to_text(),
+            "problems": list(self.problems),
+        }  # fmt: skip
 
     def to_text(self) -> str:
         """Compact plain English, one statement a line; honest about what is unsure, absent or failed."""
-        return "\n".join((self._object_words(), *self._text_words(), self._colour_words(), self._size_words()))
+        from .wording import words_of
 
-    def _object_words(self) -> str:
-        if self.objects is None:
-            return "The main object could not be recognised."
-        (best, confidence), *others = self.objects
-        if best in _PAGES and len({line.row for line in self.text or ()}) >= 4:
-            return "The picture is mostly text, such as a page, a chart or a receipt."
-        if confidence >= SURE:
-            return f"The picture shows: {best}."
-        guesses = ", ".join([best, *(name for name, share in others[:2] if share >= GUESS)])
-        if confidence >= LIKELY:
-            return f"The picture probably shows: {guesses}."
-        unsure = "I am not sure what the main object is."
-        return f"{unsure} Weak guess: {guesses}." if confidence >= GUESS else unsure
-
-    def _text_words(self) -> list[str]:
-        if self.text is None:
-            return ["The text in the picture could not be read."]
-        if not self.text:
-            return ["No text was found in the picture."]
-        rows: dict[int, list[str]] = {}
-        for line in self.text:
-            rows.setdefault(line.row, []).append(line.text)
-        words, letters = ["The text in the picture reads:"], 0
-        for done, pieces in enumerate(rows.values()):
-            row = " | ".join(pieces)
-            letters += len(row)
-            if letters > _LETTERS:
-                shown = row[: max(0, _LETTERS - letters + len(row))].rstrip() if done == 0 else ""
-                return [*words, *([shown + "…"] if shown else []), f"({len(rows) - done} more lines are not shown.)"]
-            words.append(row)
-        return words
-
-    def _colour_words(self) -> str:
-        if not self.colours:
-            return "The colours could not be measured."
-        return "Main colours: " + ", ".join(f"{name} ({share:.0%})" for name, share in self.colours) + "."
-
-    def _size_words(self) -> str:
-        width, height = self.size
-        shape = "square" if abs(width - height) * 20 <= height else "wide" if width > height else "tall"
-        return f"The picture is {shape}: {width} by {height} pixels."
+        return words_of(self)

@@ -1,16 +1,20 @@
-"""The eyes of `builtin`: a classifier, a text reader and colours; the language model answers from what they say."""
+"""The eyes of `builtin`: a classifier, a text reader, colours and simple charts; the language model answers from these.
+
+`Eyes` is all that the target needs of them: a trained vision tower can stand in their place.
+"""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from PIL import Image
 
 from . import lite0
-from .colours import colours
+from .charts import find_chart
+from .colours import colours, colours_by_place
 from .evidence import Evidence
 from .sources import ensure
 from .store import Progress
@@ -19,6 +23,13 @@ from .text_reader import TextReader
 CLASSES = 1000
 TOP = 5
 T = TypeVar("T")
+
+
+class Eyes(Protocol):
+    """Anything that looks at a picture and writes down what it saw."""
+
+    def look(self, image: Image.Image) -> Evidence:
+        """What is in an upright RGB image of any size."""
 
 
 class FrontEnd:
@@ -36,11 +47,14 @@ class FrontEnd:
     def look(self, image: Image.Image) -> Evidence:
         """What is in an RGB image of any size (`recap.pictures.open_picture` gives one)."""
         problems: list[str] = []
+        text = _attempt("text", lambda: self._read(image), problems)
         return Evidence(
             size=image.size,
             objects=_attempt("objects", lambda: self._classify(image), problems),
-            text=_attempt("text", lambda: self._read(image), problems),
+            text=text,
             colours=_attempt("colours", lambda: colours(image), problems),
+            places=_attempt("places", lambda: colours_by_place(image), problems) or (),
+            chart=_attempt("chart", lambda: find_chart(image, text or ()), problems),
             problems=tuple(problems),
         )
 

@@ -23,6 +23,7 @@ import torch
 
 from ..cpu.checkpoint import Checkpoint
 from .convert import quiet
+from .reader import chosen
 from .sources import ensure
 from .store import Progress
 
@@ -31,27 +32,32 @@ END_TOKENS = (0, 2)
 
 
 def load_language_model(
-    dtype: torch.dtype = torch.bfloat16, device: str | torch.device = "cpu", progress: Progress | None = None
-) -> tuple[Any, Any]:
+    dtype: torch.dtype = torch.bfloat16, device: str | torch.device = "cpu", progress: Progress | None = None,
+    reader: str = "auto",
+) -> tuple[Any, Any]:  # fmt: skip
     """(LlamaForCausalLM in evaluation mode, tokenizer), from the cache folder; fetched first where missing.
 
     The stored files are hashed, about half a second, and fetched again if they are damaged: damaged weights may well
-    load and answer nonsense. No request is made when the files are in place. Raises
-    recap.targets.builtin.store.AssetError when they cannot be had.
+    load and answer nonsense. No request is made when the files are in place. `reader` is that of `reader.chosen`.
+    Raises recap.targets.builtin.store.AssetError when they cannot be had.
     """
     from transformers import LlamaForCausalLM
 
+    adapter = chosen(reader)
     folder = ensure(progress, verify=True).language_model
     with quiet():
         model = LlamaForCausalLM.from_pretrained(folder, dtype=dtype, local_files_only=True)
+    if adapter is not None:
+        adapter.merge_into(model)
     model.generation_config.eos_token_id = list(END_TOKENS)
     return model.to(device).eval().requires_grad_(False), _tokenizer(folder)
 
 
-def open_language_model(progress: Progress | None = None) -> tuple[Checkpoint, Any]:
-    """(checkpoint, tokenizer) for the compiled passes. Files and errors are those of `load_language_model`."""
+def open_language_model(progress: Progress | None = None, reader: str = "auto") -> tuple[Checkpoint, Any]:
+    """(checkpoint, tokenizer) for the compiled passes. `reader`, files and errors as for `load_language_model`."""
+    adapter = chosen(reader)
     folder = ensure(progress, verify=True).language_model
-    checkpoint = Checkpoint(folder)
+    checkpoint = Checkpoint(folder, adapter.merged if adapter is not None else None)
     checkpoint.generation_config.eos_token_id = list(END_TOKENS)
     return checkpoint, _tokenizer(folder)
 

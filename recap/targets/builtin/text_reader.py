@@ -12,9 +12,12 @@ from PIL import Image
 
 from .evidence import TextLine
 
-_LONGEST = 2000  # pixels; the detector's time grows with the area
+_LONGEST = 1800  # pixels; what is read is cut from a copy of at most this size
+_DETECTED = 1200  # pixels; text is searched in a copy of at most this length: the detector's time grows with the area
+_ENLARGED = 736  # pixels; a smaller picture is enlarged to this short side where that keeps it below _DETECTED: beside
+# large shapes the detector misses short words of a few pixels
 _SHORTEST = 8  # pixels; below this there is no letter to read
-_ASPECT = 3  # longer pictures are padded, because the detector enlarges the short side to 736 pixels
+_ASPECT = 3  # longer pictures are padded: the detector was made for ordinary shapes
 _CERTAIN, _CERTAIN_ALONE = 0.65, 0.95  # least confidence of a piece, and of one that repeats one character:
 # round shapes in photos read as a "0" or "O" with up to 0.9
 _MODELS = {
@@ -41,6 +44,9 @@ class TextReader:
                 raise FileNotFoundError(f"{path} is missing; reinstall rapidocr as requirements.txt names it")
         settings = {
             "Global.log_level": "critical",
+            "Global.use_cls": False,  # it turned short words such as "Jul" upside down
+            "Det.limit_type": "max",
+            "Det.limit_side_len": _DETECTED,
             "EngineConfig.onnxruntime.intra_op_num_threads": threads,
             "EngineConfig.onnxruntime.inter_op_num_threads": 1,
         }
@@ -54,7 +60,7 @@ class TextReader:
         result = self._ocr(np.ascontiguousarray(np.asarray(canvas)[:, :, ::-1]))
         if getattr(result, "txts", None) is None or result.boxes is None:
             return ()
-        scale = min(1.0, _LONGEST / max(image.size))
+        scale = _scale(image)
         width, height = image.width * scale, image.height * scale
         found = []
         for text, score, box in zip(result.txts, result.scores, result.boxes):
@@ -95,13 +101,20 @@ def in_reading_order(found: list[tuple[str, float, tuple[float, float, float, fl
     ]
 
 
+def _scale(image: Image.Image) -> float:
+    """Of the copy that is read."""
+    longest, shortest = max(image.size), min(image.size)
+    if longest >= _DETECTED:
+        return min(1.0, _LONGEST / longest)
+    return max(1.0, min(2.0, _ENLARGED / shortest, _DETECTED / longest))
+
+
 def _canvas(image: Image.Image) -> Image.Image:
-    """At most 2,000 pixels long and at most three times as long as wide; padding lies to the right or below."""
-    longest = max(image.size)
-    if longest > _LONGEST:
-        scale = _LONGEST / longest
+    """At most 1,800 pixels long and at most three times as long as wide; padding lies to the right or below."""
+    scale = _scale(image)
+    if scale != 1.0:
         size = tuple(max(1, round(side * scale)) for side in image.size)
-        image = image.resize(size, Image.Resampling.LANCZOS, reducing_gap=2.0)
+        image = image.resize(size, Image.Resampling.BICUBIC, reducing_gap=2.0)
     size = tuple(max(side, -(-max(image.size) // _ASPECT)) for side in image.size)
     if size == image.size:
         return image

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -40,11 +40,13 @@ class Sizes:
 class Checkpoint:
     """A folder written by save_pretrained. It stands where a loaded model would, with the configurations alone.
 
-    Raises ValueError with the reason for a model that the passes do not compute.
+    `change(name, weight)`, if given, is applied to every matrix of a layer as it is read. Raises ValueError with the
+    reason for a model that the passes do not compute.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, change: Callable[[str, torch.Tensor], torch.Tensor] | None = None) -> None:
         self.folder = Path(folder)
+        self._change = change or (lambda name, weight: weight)
         self.config = AutoConfig.from_pretrained(folder, local_files_only=True)
         _refuse_others(self.config)
         self.generation_config = GenerationConfig.from_pretrained(folder, local_files_only=True)
@@ -71,14 +73,14 @@ class Checkpoint:
     def open(self) -> Iterator[Weights]:
         """The weights, read as they are asked for."""
         with safe_open(self.folder / "model.safetensors", framework="pt") as file:
-            yield Weights(file)
+            yield Weights(file, self._change)
 
 
 class Weights:
     """An open checkpoint."""
 
-    def __init__(self, file: Any) -> None:
-        self._file = file
+    def __init__(self, file: Any, change: Callable[[str, torch.Tensor], torch.Tensor]) -> None:
+        self._file, self._change = file, change
 
     def ends(self) -> tuple[torch.Tensor, torch.Tensor]:
         """The embedding (vocabulary, hidden), which is the head as well, and the last norm (hidden,)."""
@@ -86,7 +88,8 @@ class Weights:
 
     def layer(self, index: int) -> list[torch.Tensor]:
         """Norm, q, k, v, out, norm, gate, up and down of one layer, matrices as (outputs, inputs)."""
-        return [self._file.get_tensor(f"model.layers.{index}.{name}.weight") for name in _LAYER]
+        names = [f"model.layers.{index}.{name}.weight" for name in _LAYER]
+        return [self._change(name, self._file.get_tensor(name)) for name in names]
 
 
 def _head_size(config: Any) -> int:

@@ -1,0 +1,133 @@
+"""What can be computed from the text of a picture, so that a small reader need not: sums, extremes, order, dates."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from .numbers import Number
+from .rows import Row, Table, table_of
+
+_SUMMARY = re.compile(
+    r"(grand |sub ?-?)?total|sum|balance( due)?|amount( due)?|to pay|tax|vat|gst|cash|change|card|visa|paid|tip|"
+    r"service|discount|rounding|deposit|received|tendered|mastercard|debit|due", re.I
+)  # fmt: skip
+_TOTAL = re.compile(r"(grand )?total|total\b.*|(balance|amount) due|to pay|sum|due", re.I)
+_MONTH = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]*"
+_DATE = re.compile(
+    rf"\b(?:\d{{1,2}}(?:st|nd|rd|th)? ?{_MONTH}\.?(?: ?\d{{4}})?|"
+    rf"{_MONTH}\.? \d{{1,2}}(?:st|nd|rd|th)?\b(?:,? \d{{4}})?|"
+    r"\d{4}-\d\d-\d\d|\d{1,2}[./]\d{1,2}[./]\d{2,4})"
+)
+_TIME = re.compile(r"\b\d{1,2}[:.]\d\d ?(?:[ap]\.?m\.?)?(?!\d|\.\d)|\b\d{1,2} ?[ap]\.?m\b\.?", re.I)
+_DAY = re.compile(r"\b(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day\b", re.I)
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What the rows of a picture amount to."""
+
+    rows: int
+    priced: tuple[tuple[str, str], ...] = ()
+    """Items and their prices as printed, in order; sums and payments left out."""
+    total: tuple[str, str] | None = None
+    """Label and number of the printed total."""
+    table: Table | None = None
+    statements: tuple[str, ...] = ()
+    """Sentences for the reader."""
+
+    @property
+    def kind(self) -> str:
+        """A plain guess from the layout: "a receipt", "a menu or price list", "a table", "a page of text", ""."""
+        if self.table is not None and not self.total:
+            return "a table"
+        if len(self.priced) >= 2:
+            return "a receipt or bill" if self.total else "a menu or price list"
+        return "a page of text" if self.rows >= 9 else ""
+
+
+def facts_of(rows: Sequence[Row]) -> Facts:
+    """All facts, computed in exact decimal cents."""
+    table = table_of(rows)
+    priced, numbers, total = _prices(rows, table)
+    said = []
+    if table is not None:
+        said += _table_words(table)
+    if len(priced) >= 2 and (table is None or total is not None):
+        said += _price_words(priced, numbers, total)
+    said += _when_words(rows)
+    return Facts(len(rows), tuple(priced), (total[0], total[1]) if total else None, table, tuple(said))
+
+
+def _prices(rows: Sequence[Row], table: Table | None):
+    """(items, their numbers, total); rows whose last cell is a price, or a number where most are."""
+    tabled = range(table.first, table.first + 1 + len(table.body)) if table is not None else range(0)
+    found = [(n, row.label, row.number, row.cells[-1]) for n, row in enumerate(rows) if row.number is not None]
+    found = [entry for entry in found if entry[1] is not None]
+    money = [entry for entry in found if entry[2].money]
+    if len(money) * 2 >= len(found) and money:
+        found = money
+    elif table is None and len(found) < 3:
+        found = []
+    items, numbers, total = [], [], None
+    for n, label, number, cell in found:
+        word = label.strip(" :.").lower()
+        if _SUMMARY.match(word) and not (n in tabled and table is not None and n < tabled[-1]):
+            if _TOTAL.fullmatch(word):
+                total = (label.strip(" :."), cell, number)
+        elif total is None:
+            items.append((label, cell))
+            numbers.append(number)
+    return items, numbers, total
+
+
+def _price_words(items: list, numbers: list[Number], total: tuple[str, str, Number] | None) -> list[str]:
+    values = [number.value for number in numbers]
+    high, low = values.index(max(values)), values.index(min(values))
+    shape = max(numbers, key=lambda number: number.decimals)
+    summed = shape.like(sum(round(value * 100) for value in values) / 100)
+    words = [f"Items with a price: {len(items)}."]
+    words.append(f"Most expensive: {items[high][0]} {items[high][1]}. Cheapest: {items[low][0]} {items[low][1]}.")
+    if total is None:
+        words.append(f"All prices together: {summed}.")
+    else:
+        same = abs(round(sum(values) * 100) - round(total[2].value * 100)) < 1
+        words.append(f"Printed total: {total[1]}. The items add up to {summed}, "
+                     + ("the same." if same else "not the same."))  # fmt: skip
+    if len(values) > 2 and (order := _order(values)):
+        words.append(f"Prices are sorted {order}.")
+    return words
+
+
+def _table_words(table: Table) -> list[str]:
+    words = [f"Table: {len(table.body)} rows below the head, {len(table.head)} columns ({', '.join(table.head)})."]
+    for index in range(1, len(table.head)):
+        column = table.column(index)
+        if len(column) < max(2, len(table.body) - 1):
+            continue
+        values = [number.value for _, number in column]
+        (top, high), (bottom, low) = column[values.index(max(values))], column[values.index(min(values))]
+        summed = high.like(sum(round(value * 1000) for value in values) / 1000)
+        words.append(f"{table.head[index]}: largest {top} {high.like(high.value)}, "
+                     f"smallest {bottom} {low.like(low.value)}, sum {summed}.")  # fmt: skip
+    return words
+
+
+def _order(values: list[float]) -> str:
+    if values == sorted(values):
+        return "from low to high"
+    return "from high to low" if values == sorted(values, reverse=True) else ""
+
+
+def _when_words(rows: Sequence[Row]) -> list[str]:
+    text = "\n".join(row.text for row in rows)
+    dates = dict.fromkeys(match.group().strip() for match in _DATE.finditer(text))
+    bare = _DATE.sub(" ", text)
+    prices = {cell for row in rows if row.number is not None for cell in row.cells[-1:]}
+    times = dict.fromkeys(match.group().strip() for match in _TIME.finditer(bare))
+    times = [time for time in times if ":" in time or time[-1] in "mM." and time not in prices]
+    days = dict.fromkeys(match.group() for match in _DAY.finditer(text))
+    said = [("Date", list(dates)), ("Day", list(days)), ("Time", times)]
+    words = [f"{name}: {', '.join(found[:3])}." for name, found in said if found and len(found) <= 3]
+    return [" ".join(words)] if words else []

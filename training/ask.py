@@ -1,0 +1,273 @@
+"""Questions and answers about what the front end saw: several wordings of each kind, answers that quote what it saw."""
+
+from __future__ import annotations
+
+import random
+
+from recap.targets.builtin.evidence import Evidence
+
+from .scenes import Scene
+from .words import lists
+
+Turn = tuple[str, str]
+"""A question and its answer."""
+THINGS = ("a dog", "a cat", "a person", "a car", "a tree", "a house", "a bicycle", "a phone number", "an email address",
+          "a website", "a signature", "a bird", "a flower", "a boat", "a child", "a horse", "a clock", "a logo",
+          "a map",
+          "a QR code", "a barcode", "the sun", "a chair", "a bottle", "a flag")  # fmt: skip
+_UNSEEN = ("the name of the photographer", "the price of a taxi", "who the owner is", "the serial number",
+           "what happens next", "the weather", "how old it is", "the discount", "the delivery address", "the password",
+           "the VAT number", "the manager's name", "the opening hours on Sunday", "the bank account")  # fmt: skip
+
+
+class Asker:
+    """Picks wordings with a random generator."""
+
+    def __init__(self, rng: random.Random) -> None:
+        self.rng = rng
+        self.turns: list[Turn] = []
+
+    def add(self, questions: tuple[str, ...], answers: tuple[str, ...], **words: object) -> None:
+        """One of the questions with one of the answers, `{name}` replaced by the words."""
+        question, answer = self.rng.choice(questions), self.rng.choice(answers)
+        for name, word in words.items():
+            question, answer = question.replace(f"{{{name}}}", str(word)), answer.replace(f"{{{name}}}", str(word))
+        question = self._styled(question)
+        answer = answer[0].upper() + answer[1:] if answer else answer
+        self.turns.append((question, answer.replace("..", ".") if answer.endswith("..") else answer))
+
+    def _styled(self, question: str) -> str:
+        """As different people type: in small letters, without a question mark, politely, or plainly."""
+        style = self.rng.random()
+        if style < 0.1:
+            return question.lower().rstrip("?.")
+        if style < 0.2:
+            opening = self.rng.choice(
+                ("Please tell me: ", "Can you say: ", "Look at the picture. ", "One question: ", "Hi! ")
+            )
+            return opening + question
+        return question + self.rng.choice((" Please be brief.", " Thanks!")) if style > 0.96 else question
+
+
+def with_article(name: str) -> str:
+    """ "an espresso", "a tabby cat"; plurals and stuff stay bare."""
+    if name.endswith("s") and not name.endswith(("ss", "us")) or name.split()[-1] in _STUFF:
+        return name
+    return ("an " if name[0].lower() in "aeiou" else "a ") + name
+
+
+def absent_words(
+    rng: random.Random, evidence: Evidence | None, topics: tuple[str, ...], count: int, said: str = ""
+) -> list[str]:
+    """`count` words of these topics that the evidence, or `said`, does not hold: likely things to ask for in vain."""
+    text = (evidence.to_text() if evidence is not None else said).lower()
+    words = [word for topic in topics for word in lists("train")[topic] if word.lower() not in text]
+    return rng.sample(words, count)
+
+
+_STUFF = {
+    "paper",
+    "broccoli",
+    "cauliflower",
+    "hay",
+    "corn",
+    "guacamole",
+    "potato",
+    "wine",
+    "sauce",
+    "dough",
+    "mail",
+    "coral",
+}
+
+
+def joined(words: list[str]) -> str:
+    """ "a, b and c"."""
+    return words[0] if len(words) == 1 else ", ".join(words[:-1]) + " and " + words[-1]
+
+
+def write(scene: Scene | None, evidence: Evidence, rng: random.Random, count: int) -> list[Turn]:
+    """`count` turns about one picture, in random order, an honest "I can't see that" now and then."""
+    from .ask_chart import ask_chart
+    from .ask_text import ask_text
+
+    asker = Asker(rng)
+    if evidence.chart is not None:
+        ask_chart(asker, evidence)
+    elif scene is not None and scene.lines:
+        ask_text(asker, scene, evidence)
+    main = asker.turns
+    asker.turns = []
+    _general(asker, evidence)
+    general = asker.turns
+    asker.turns = []
+    _absent(asker, evidence)
+    absent = asker.turns
+    rng.shuffle(main)
+    rng.shuffle(general)
+    rng.shuffle(absent)
+    chosen = (main or general)[: max(1, round(count * (0.7 if main else 0.8)))]
+    chosen += absent[: 2 if rng.random() < 0.5 else 1]
+    chosen += [turn for turn in general if turn not in chosen][: count - len(chosen)]
+    rng.shuffle(chosen)
+    if rng.random() < 0.4:  # a conversation often begins with the widest question
+        chosen = [describe(asker, scene, evidence), *chosen[: count - 1]]
+    return _distinct(chosen)
+
+
+def _distinct(turns: list[Turn]) -> list[Turn]:
+    return list({question: (question, answer) for question, answer in turns}.values())
+
+
+_DESCRIBE = ("What is in this picture?", "Describe the picture.", "What do you see?", "What does the picture show?",
+             "Tell me about this picture.", "What is this?", "Describe this image in a sentence or two.",
+             "Can you describe what you see?")  # fmt: skip
+
+
+def describe(asker: Asker, scene: Scene | None, evidence: Evidence) -> Turn:
+    """The widest question, answered in one to three sentences."""
+    asker.turns = []
+    if (chart := evidence.chart) is not None:
+        marks = chart.series[0].marks
+        order = sorted(marks, key=lambda mark: -(mark.value or 0))
+        about = f' titled "{chart.title}"' if chart.title else ""
+        asker.add(
+            _DESCRIBE,
+            (f"It is a {chart.kind}{about}. It compares {joined([mark.name for mark in marks])}.",
+             f"The picture shows a {chart.kind}{about} with {len(marks)} values. The largest is {order[0].name}.",
+             f"A {chart.kind}{about}: {order[0].name} is the largest and {order[-1].name} the smallest."),
+        )  # fmt: skip
+    elif evidence.text:
+        kind, first = evidence.facts.kind, evidence.rows[0].text
+        head = f"it looks like {kind}" if kind else f"it is a picture with {len(evidence.rows)} lines of text"
+        head = head.replace("1 lines", "one line")
+        tail = ""
+        if evidence.facts.total:
+            tail = f" The total is {evidence.facts.total[1]}."
+        elif evidence.facts.priced:
+            tail = f" It lists {len(evidence.facts.priced)} items with prices."
+        elif len(evidence.rows) > 1:
+            tail = f" It also says: {evidence.rows[1].text}."
+        asker.add(
+            _DESCRIBE, (f'{head}. The first line is "{first}".{tail}', f'{head}. At the top it says "{first}".{tail}')
+        )
+    else:
+        colours = joined([name for name, _ in (evidence.colours or (("grey", 1.0),))[:3]])
+        (best, sure), *_ = evidence.objects or (("nothing", 0.0),)
+        best = with_article(best)
+        if sure >= 0.5:
+            answers = (
+                f"The picture shows: {best}. The main colours are {colours}.",
+                f"I see {best}, mostly in {colours}.",
+            )
+        elif sure >= 0.2:
+            answers = (
+                f"It is probably {best}, but I am not quite sure. The main colours are {colours}.",
+                f"This looks like {best}, though I can't be certain. Its main colours are {colours}.",
+            )
+        else:
+            answers = (f"I am not sure what it shows. The main colours are {colours}, and I found no text.",
+                       f"I can't tell what the object is. I see mostly {colours}.")  # fmt: skip
+        asker.add(_DESCRIBE, answers)
+    return asker.turns[0]
+
+
+def _general(asker: Asker, evidence: Evidence) -> None:
+    """Colours, shape, text or none, object or none."""
+    rng, add = asker.rng, asker.add
+    if evidence.colours and evidence.chart is None:
+        names = [name for name, _ in evidence.colours]
+        add(
+            ("What colours are in the picture?", "Which colours do you see?", "What are the main colours?"),
+            (f"The main colours are {joined(names)}." if len(names) > 1 else f"It is mostly {names[0]}.",),
+        )
+        add(
+            ("What is the main colour?", "Which colour is most common?", "What colour is it mostly?"),
+            ("It is mostly {c}.", "The main colour is {c}."),
+            c=names[0],
+        )
+        other = rng.choice([name for name in ("red", "green", "blue", "yellow", "pink", "purple") if name not in names])
+        add(
+            ("Is there any {c} in the picture?", "Do you see {c}?"),
+            (
+                "{c} is not among the main colours.",
+                "I don't see much {c} in it.",
+                "No, I can't see {c} in the picture.",
+            ),
+            c=other,
+        )
+        if evidence.places and len(evidence.rows) <= 8 and len({name for _, name in evidence.places}) > 1:
+            for place, name in rng.sample(evidence.places, 2):
+                at = {"top": "at the top", "bottom": "at the bottom", "left": "on the left", "right": "on the right",
+                      "middle": "in the middle"}[place]  # fmt: skip
+                add(
+                    ("What colour is {at}?", "Which colour is it {at}?"),
+                    ("{at} it is mostly {c}.", "It is {c} {at}."),
+                    at=at,
+                    c=name,
+                )
+    width, height = evidence.size
+    if rng.random() < 0.3:
+        add(("How big is the picture?", "What size is the image?"), ("It is {w} by {h} pixels.",), w=width, h=height)
+    if not evidence.text:
+        add(
+            (
+                "What does the text say?",
+                "Is there any text?",
+                "Read the text.",
+                "What is written there?",
+                "Are there any words on it?",
+                "Which words do you see?",
+                "Is anything printed there?",
+            ),
+            (
+                "I can't see any text in the picture.",
+                "No text was found in the picture.",
+                "There is no text that I can see.",
+            ),
+        )
+        _object(asker, evidence)
+
+
+def _object(asker: Asker, evidence: Evidence) -> None:
+    (best, sure), (second, next_sure), *rest = evidence.objects
+    best, second = with_article(best), with_article(second)
+    questions = ("What is the main object?", "What is shown here?", "What object is this?", "What can you see here?",
+                 "Which thing is in the photo?", "What is it?", "What do you think this is?",
+                 "Identify the object.")  # fmt: skip
+    if sure >= 0.5:
+        asker.add(questions, ("It is {o}.", "The picture shows {o}.", "That is {o}."), o=best)
+        asker.add(
+            ("Is this {o}?", "Is there {o} in the picture?", "Is it {o}?"),
+            ("Yes, the picture shows {o}.", "Yes, I see {o}."),
+            o=best,
+        )
+    elif sure >= 0.2:
+        asker.add(questions, ("It is probably {o}.", "It looks like {o}, but I am not sure."), o=best)
+        asker.add(("Are you sure what it is?", "How sure are you?"), ("No, {o} is only my best guess.",), o=best)
+        if next_sure >= 0.1:
+            asker.add(("What else could it be?",), ("It could also be {o}.",), o=second)
+    else:
+        asker.add(questions, ("I am not sure what the main object is.", "I can't tell what it is."))
+    if sure >= 0.2:
+        wrong = with_article(asker.rng.choice([name for name, _ in rest]))
+        asker.add(("Is this {w}?", "Is it {w}?"), ("No, it looks like {o}.",
+        "I don't think so. It looks more like {o}."),
+                  w=wrong, o=best)  # fmt: skip
+
+
+def _absent(asker: Asker, evidence: Evidence) -> None:
+    said = evidence.to_text().lower()
+    things = [thing for thing in THINGS if thing.split()[-1] not in said]
+    for thing in asker.rng.sample(things, 2):
+        asker.add(
+            ("Is there {t} in the picture?", "Do you see {t}?", "Can you see {t}?", "Does the picture show {t}?",
+             "Where is {t}?", "Is {t} there?", "Find {t}.", "Show me {t}.", "Is there {t} somewhere?",
+             "What about {t}?"),
+            ("I can't see {t} in the picture.", "No, I can't see {t} in the picture.", "I don't see {t} there."),
+            t=thing,
+        )  # fmt: skip
+    thing = asker.rng.choice(_UNSEEN)
+    asker.add(("Can you tell me {t}?", "Do you know {t}?", "Tell me {t}.", "What about {t}?"),
+              ("I can't see that in the picture.", "That is not something I can see in the picture.",
+               "I can't tell that from the picture."), t=thing)  # fmt: skip

@@ -1,0 +1,117 @@
+"""Questions about charts: kind, title, one value, extremes, order, sum, comparison."""
+
+from __future__ import annotations
+
+from recap.targets.builtin.chart import Mark
+from recap.targets.builtin.evidence import Evidence
+from recap.targets.builtin.numbers import plain
+
+from .ask import Asker, absent_words, joined
+
+
+def ask_chart(asker: Asker, evidence: Evidence) -> None:
+    """Every turn that the chart gives rise to. Estimates are answered with "about"."""
+    chart = evidence.chart
+    add = asker.add
+    counted = {"line chart": "points", "pie chart": "slices"}.get(chart.kind, "bars")
+    add(("What kind of chart is this?", "What type of diagram is it?", "Is this a bar chart or a pie chart?"),
+        ("It is a {k}.", "This is a {k}."), k=chart.kind)  # fmt: skip
+    if chart.title:
+        add(("What is the title?", "What is the chart about?", "What does the heading say?", "What is measured?",
+        "What does it show?"),
+            ('The title is "{t}".', 'It is about "{t}".'), t=chart.title)  # fmt: skip
+    else:
+        add(
+            ("What is the title?", "What does the heading say?"),
+            ("I can't see a title in the picture.", "The chart has no title that I can see."),
+        )
+    for series in chart.series:
+        marks = [mark for mark in series.marks if mark.value is not None]
+        if len(marks) == len(series.marks) and len(marks) > 1:
+            _values(asker, marks, counted, evidence)
+
+
+def _values(asker: Asker, marks: list[Mark], counted: str, evidence: Evidence) -> None:
+    rng, add = asker.rng, asker.add
+
+    def value(mark: Mark) -> str:
+        return mark.shown if mark.printed else f"about {mark.shown}"
+
+    for mark in rng.sample(marks, min(3, len(marks))):
+        add(("What is the value for {n}?", "How much is {n}?", "What value does {n} have?", "How high is {n}?",
+        "Tell me the number for {n}.", "Where does {n} stand?", "And {n}?", "{n}?"),
+            ("{n} is {v}.", "The value for {n} is {v}.", "It is {v} for {n}."), n=mark.name, v=value(mark))  # fmt: skip
+    order = sorted(marks, key=lambda mark: -mark.value)
+    add(
+        (
+            "Which is the largest?",
+            "Which one is highest?",
+            "What is the maximum?",
+            "Which has the most?",
+            "Who is ahead?",
+            "Tell me the top one.",
+            "Which one wins?",
+            "Who is in front?",
+            "Name the biggest.",
+            "What is the biggest {c}?",
+            "When was it highest?" if counted == "points" else "Which is on top?",
+        ),
+        ("The largest is {n} with {v}.", "{n} is the highest: {v}."),
+        n=order[0].name,
+        v=value(order[0]),
+        c=counted.rstrip("s"),
+    )
+    add(("Which is the smallest?", "Which one is lowest?", "What is the minimum?", "Which has the least?",
+    "Who is behind?", "Tell me the bottom one.", "Which one loses?", "What has the lowest value of all?",
+    "Name the smallest.", "Who is at the end?"),
+        ("The smallest is {n} with {v}.", "{n} is the lowest: {v}."), n=order[-1].name, v=value(order[-1]))  # fmt: skip
+    told = ", ".join(f"{mark.name} {value(mark)}" for mark in marks)
+    add(
+        ("List the values.", "What are all the values?", "Read the values.", "Make a list of the numbers."),
+        ("{t}.", "The values are {t}."),
+        t=told,
+    )
+    add(("How many {c} are there?", "Count the {c}.", "How many {c} does it have?"), ("There are {n} {c}.",
+    "I count {n} {c}."),
+        c=counted, n=len(marks))  # fmt: skip
+    add(("What is compared?", "Which categories are there?", "What are the labels?"), ("It compares {t}.",
+    "The labels are {t}."),
+        t=joined([mark.name for mark in marks]))  # fmt: skip
+    if len(marks) > 2:
+        add(("Sort them from largest to smallest.", "What is the order from highest to lowest?", "Rank them."),
+            ("From largest to smallest: {t}.",), t=", ".join(mark.name for mark in order))  # fmt: skip
+        add(("Which is the second largest?", "What comes second?"), ("{n} comes second with {v}.",
+        "The second largest is {n}."),
+            n=order[1].name, v=value(order[1]))  # fmt: skip
+    one, two = rng.sample(marks, 2)
+    if one.value != two.value:
+        more, less = (one, two) if one.value > two.value else (two, one)
+        add(("Which is larger, {p} or {q}?", "Is {p} or {q} higher?", "Compare {p} and {q}."),
+            ("{a} is larger: {x} against {y}.", "{a} with {x}; {b} has {y}."),
+            p=one.name, q=two.name, a=more.name, b=less.name, x=value(more), y=value(less))  # fmt: skip
+        add(("Is {p} larger than {q}?", "Is {p} more than {q}?"),
+            ("Yes, {p} is {x} and {q} is {y}.",) if one is more else ("No, {p} is {x} and {q} is {y}.",),
+            p=one.name, q=two.name, x=value(one), y=value(two))  # fmt: skip
+    if counted != "slices":
+        printed = all(mark.printed for mark in marks)
+        summed = plain(sum(mark.value for mark in marks), 2)
+        add(("What is the sum?", "What do they add up to?", "What is the total of all values?"),
+            ("The sum is {s}.", "All together it is {s}."), s=summed if printed else f"about {summed}")  # fmt: skip
+    if counted == "points":
+        trend = next((said for said in evidence.chart.statements() if "From first to last it " in said), "")
+        if trend:
+            add(("What is the trend?", "Does it rise or fall?", "How does it develop?"),
+            ("From first to last it {t}.", "It {t}."),
+                t=trend.split("From first to last it ")[1].rstrip("."))  # fmt: skip
+    for missing in absent_words(rng, evidence, ("regions", "products", "causes", "sports", "names"), 2):
+        add(
+            (
+                "What is the value for {n}?",
+                "How much is {n}?",
+                "How high is {n}?",
+                "Tell me the number for {n}.",
+                "And {n}?",
+            ),
+            ("I can't see {n} in the picture.", "{n} is not in the chart.", "I don't see {n} in the chart."),
+            n=missing,
+        )

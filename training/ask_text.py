@@ -1,0 +1,187 @@
+"""Questions about pictures with text: reading, tables, forms, posters and signs; prices are in `ask_items`."""
+
+from __future__ import annotations
+
+from recap.targets.builtin.evidence import Evidence
+from recap.targets.builtin.rows import Table
+
+from .ask import Asker, absent_words, joined
+from .ask_items import ask_items, ask_sections, ask_total
+from .scenes import Line, Scene
+
+_READ = ("What does it say?", "Read the text.", "What is written here?", "Read it out line by line.",
+"What does the text say?",
+         "Can you read this for me?", "Transcribe the text.")  # fmt: skip
+
+
+def ask_text(asker: Asker, scene: Scene, evidence: Evidence) -> None:
+    """Every turn that the scene as read gives rise to."""
+    _reading(asker, evidence)
+    facts = evidence.facts
+    items = [line.cells for line in scene.said("item")]
+    if facts.priced:
+        known = {cells for cells in facts.priced}
+        ask_items(asker, [cells for cells in items if cells in known], evidence)
+    if facts.total:
+        ask_total(asker, scene, evidence)
+    if scene.kind == "menu":
+        ask_sections(asker, scene)
+    if facts.table is not None and scene.kind == "table":
+        _table(asker, facts.table)
+    _roles(asker, scene)
+
+
+def _reading(asker: Asker, evidence: Evidence) -> None:
+    rows = evidence.rows
+    lines = [" ".join(row.cells) for row in rows]
+    if len(rows) <= 6 or (len(rows) <= 11 and asker.rng.random() < 0.25):
+        asker.add(_READ, ("{t}", "It says:\n{t}",
+        "The text reads:\n{t}") if len(lines) > 1 else ('It says "{t}".', "{t}"),
+                  t="\n".join(lines))  # fmt: skip
+    asker.add(("What is the first line?", "What does the top line say?", "What is written at the top?",
+    "What is the heading?",
+               "Read the title.", "Which words are at the very top?"),
+              ('The first line says "{t}".', 'At the top it says "{t}".'), t=lines[0])  # fmt: skip
+    if len(lines) > 1:
+        asker.add(("What is the last line?", "What does it say at the bottom?", "What is written in the last line?"),
+                  ('The last line says "{t}".', 'At the bottom it says "{t}".'), t=lines[-1])  # fmt: skip
+        asker.add(("How many lines of text are there?", "Count the lines of text."),
+                  ("There are {n} lines of text.", "I count {n} lines of text."), n=len(lines))  # fmt: skip
+    if evidence.facts.kind:
+        asker.add(("What kind of document is this?", "What kind of picture is it?",
+        "Is this a receipt, a menu or a table?"),
+                  ("It looks like {k}.", "This is {k}, by the look of it."), k=evidence.facts.kind)  # fmt: skip
+
+
+def _table(asker: Asker, table: Table) -> None:
+    rng, add = asker.rng, asker.add
+    add(
+        ("What columns does the table have?", "What are the column names?"),
+        ("The columns are {c}.",),
+        c=joined(list(table.head)),
+    )
+    add(("How many rows are in the table?", "How many rows does the table have?", "How many entries are there?",
+    "Count the rows."),
+        ("There are {n} rows below the head.", "The table has {n} rows."), n=len(table.body))  # fmt: skip
+    for missing in absent_words(rng, None, ("names", "products", "regions"), 1, " ".join(row[0] for row in table.body)):
+        add(
+            ("What is the {h} of {n}?", "{n}: {h}?", "Tell me the {h} for {n}.", "Is {n} in the table?"),
+            ("I can't see {n} in the table.", "{n} is not in the table."),
+            n=missing,
+            h=table.head[-1].lower(),
+        )
+    for _ in range(6):
+        row, column = rng.choice(table.body), rng.randrange(1, len(table.head))
+        name, head, cell = row[0], table.head[column], row[column]
+        add(("What is the {h} of {n}?", "What {h} does {n} have?", "{n}: {h}?", "Tell me the {h} for {n}.",
+        "And {h} for {n}?"),
+            ("The {h} of {n} is {v}.", "{n} has {v} for {h}.", "{n}: {v}."), h=head.lower(),
+            n=name, v=cell)  # fmt: skip
+    row = rng.choice(table.body)
+    add(("What does the row for {n} say?", "Give me everything about {n}.", "Tell me about {n}."), ("{t}.",), n=row[0],
+        t=f"{row[0]}: " + ", ".join(f"{head} {cell}" for head, cell in zip(table.head[1:], row[1:])))  # fmt: skip
+    add(("List the names in the first column.", "Which names are listed?", "Who or what is in the table?"), ("{t}.",),
+        t=joined([row[0] for row in table.body]))  # fmt: skip
+    for index in range(1, len(table.head)):
+        column = table.column(index)
+        if len(column) < max(2, len(table.body) - 1):
+            continue
+        values = [number.value for _, number in column]
+        head = table.head[index].lower()
+        (top, high), (low_name, low) = column[values.index(max(values))], column[values.index(min(values))]
+        add(
+            (
+                "Who or what has the highest {h}?",
+                "Which one has the largest {h}?",
+                "What is the highest {h}?",
+                "Which has the most {h}?",
+            ),
+            ("{n} has the highest {h}: {v}.", "The highest {h} is {v}, for {n}."),
+            h=head,
+            n=top,
+            v=high.like(high.value),
+        )
+        add(
+            ("Which one has the lowest {h}?", "What is the smallest {h}?", "Which has the least {h}?"),
+            ("{n} has the lowest {h}: {v}.", "The lowest {h} is {v}, for {n}."),
+            h=head,
+            n=low_name,
+            v=low.like(low.value),
+        )
+        summed = high.like(sum(round(value * 1000) for value in values) / 1000)
+        add(("What is the sum of {h}?", "What is the total {h}?", "How much {h} in all?"),
+        ("The sum of {h} is {s}.", "In all it is {s}."),
+            h=head, s=summed)  # fmt: skip
+
+
+def _roles(asker: Asker, scene: Scene) -> None:
+    """When, where, what for, how much: by what a line is there for."""
+    add = asker.add
+    receipt = scene.kind == "receipt"
+    for line in scene.lines:
+        text = " ".join(line.cells)
+        if line.role == "title" and scene.kind in ("receipt", "menu"):
+            add(("Which shop is it from?", "Where was this bought?", "What is the name of the shop?",
+            "Who issued it?") if receipt
+                else ("What is the restaurant called?", "Whose menu is it?", "What is the name of the place?"),
+                ("It is from {t}.",) if receipt else ("It is {t}.", "The menu is from {t}."), t=text)  # fmt: skip
+        elif line.role == "title" and scene.kind == "poster":
+            add(("What is the event?", "What is it about?", "What is being announced?", "What is the poster for?"),
+                ("It announces {t}.", "The event is {t}.", "It is about {t}."), t=text)  # fmt: skip
+        elif line.role == "date":
+            add(("When is it?", "What is the date?", "On which day?", "What date does it show?", "When was it?",
+            "Date?", "Tell me the day."),
+                ("The date is {t}.", "{t}."), t=line.cells[0])  # fmt: skip
+            if len(line.cells) == 2:
+                add(("At what time?", "What time does it show?"), ("The time is {t}.", "At {t}."), t=line.cells[1])
+        elif line.role == "time":
+            add(
+                ("At what time does it start?", "What time is it?", "When does it begin?"),
+                ("The time given is {t}.", "{t}."),
+                t=text,
+            )
+        elif line.role == "place":
+            add(
+                (
+                    "Where is it?",
+                    "Where does it take place?",
+                    "What is the place?",
+                    "Tell me where.",
+                    "Which place is named?",
+                ),
+                ("It says {t}.", "The place is {t}."),
+                t=text,
+            )
+        elif line.role == "address":
+            add(
+                ("What is the address?", "Where is the shop?", "Where is it?"),
+                ("The address is {t}.", "It is at {t}."),
+                t=text,
+            )
+        elif line.role == "price":
+            add(("How much is it?", "What does it cost?", "What is the entry fee?"), ("It says {t}.", "{t}."), t=text)
+        elif line.role == "field":
+            _field(asker, line)
+    if scene.kind == "poster":
+        for role, thing, questions in (("price", "a price", ("How much is it?", "What does a ticket cost?")),
+                                       ("place", "a place", ("Where is it?", "Where does it take place?")),
+                                       ("time", "a time", ("At what time does it start?",))):  # fmt: skip
+            if not scene.said(role):
+                add(questions, ("I can't see {t} in the picture.", "The picture doesn't say."), t=thing)
+    if scene.kind == "form":
+        filled = " ".join(line.text for line in scene.lines).lower()
+        for field in ("phone", "email", "city", "signature", "age", "nationality"):
+            if field not in filled:
+                add(
+                    ("What is the {f}?", "Which {f} is given?"),
+                    ("I can't see {f} in the form.", "No {f} is given."),
+                    f=field,
+                )
+
+
+def _field(asker: Asker, line: Line) -> None:
+    key, _, value = " ".join(line.cells).partition(":")
+    if value.strip():
+        asker.add(("What is the {k}?", "Which {k} is given?", "What does it say for {k}?", "{k}?",
+        "Tell me the {k}.", "What was written as {k}?"),
+                  ("The {k} is {v}.", "{v}.", "It says {v}."), k=key.strip().lower(), v=value.strip())  # fmt: skip

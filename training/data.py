@@ -1,0 +1,73 @@
+"""`python -m training.data`: conversations for training, from pictures looked at, simulated evidence and plain chat."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+from collections.abc import Iterator
+from pathlib import Path
+
+from tqdm import tqdm
+
+from . import chat, look
+from .ask import Turn, write
+from .scenes import KINDS, make
+from .simulate import as_read, photo, simulate
+
+FILE = look.CACHE / "conversations.jsonl"
+_WEIGHTS = {"receipt": 4, "menu": 3, "table": 4, "poster": 2, "sign": 1, "form": 2, "shapes": 1, "photo": 2}
+"""How often each kind comes; each of the eight chart kinds counts 1."""
+
+
+def pictured(count: int, turns: int, seed: int) -> Iterator[dict]:
+    """{"evidence", "turns"} of `count` simulated scenes."""
+    rng = random.Random(seed)
+    kinds = [*KINDS, "photo"]
+    weights = [_WEIGHTS.get(kind, 1) for kind in kinds]
+    for number in range(count):
+        kind = rng.choices(kinds, weights)[0]
+        if kind == "photo":
+            scene, evidence = None, photo("train", 100_000 + number)
+        else:
+            scene, evidence = simulate(make(kind, "train", 100_000 + number))
+        yield _conversation(evidence, write(scene, evidence, rng, turns))
+
+
+def looked_at(count: int, turns: int, seed: int) -> Iterator[dict]:
+    """The same of `count` pictures that the real front end has seen."""
+    rng = random.Random(seed + 1)
+    for scene, evidence in look.seen("train", count):
+        yield _conversation(evidence, write(as_read(scene, evidence), evidence, rng, turns))
+
+
+def plain(count: int) -> Iterator[dict]:
+    """{"evidence": "", "turns", "ended"} of plain chat."""
+    for entry in chat.answers(look.CACHE / "chat.jsonl", count):
+        yield {"evidence": "", "turns": [[entry["prompt"], entry["answer"]]], "ended": entry["ended"]}
+
+
+def _conversation(evidence, turns: list[Turn]) -> dict:
+    return {"evidence": evidence.to_text(), "turns": [list(turn) for turn in turns], "ended": True}
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Write the conversations in a fixed order."""
+    parser = argparse.ArgumentParser(prog="python -m training.data", description=__doc__)
+    parser.add_argument("--pictures", type=int, default=60, help="pictures drawn and looked at")
+    parser.add_argument("--simulated", type=int, default=900, help="pictures whose evidence is simulated")
+    parser.add_argument("--chat", type=int, default=120, help="plain prompts answered by the untuned model")
+    parser.add_argument("--turns", type=int, default=9, help="questions about a picture")
+    parser.add_argument("--seed", type=int, default=5)
+    parser.add_argument("--out", type=Path, default=FILE)
+    options = parser.parse_args(arguments)
+    entries = [*plain(options.chat), *looked_at(options.pictures, options.turns, options.seed)]
+    entries += tqdm(pictured(options.simulated, options.turns, options.seed), total=options.simulated, desc="simulated")
+    random.Random(options.seed).shuffle(entries)
+    options.out.parent.mkdir(parents=True, exist_ok=True)
+    options.out.write_text("".join(json.dumps(entry) + "\n" for entry in entries), "utf-8")
+    print(f"{len(entries)} conversations are in {options.out}")
+
+
+if __name__ == "__main__":
+    main()
