@@ -62,3 +62,13 @@ def test_hostile_questions_and_names_stay_text(text: str) -> None:
         names = {name for _, attributes in page.elements for name in attributes}
         assert names <= {"class", "type", "data-trace", "aria-current"}
     assert len(listing.origin(about(text), "file")) < 1000
+
+
+def test_what_the_model_was_shown_is_told_and_harmless() -> None:
+    made = about("What is it?")
+    made.pictures = [{"width": 3}, {"evidence": "odd"}, {"evidence": {"words": 5}}]
+    assert listing.seen(made) == ""
+    made.pictures = [{"evidence": {"words": "TOTAL | 17.90\n15 lines"}}, {"evidence": {"words": HOSTILE}}]
+    page = Page(listing.origin(made, "answer"))
+    assert "What the model was shown TOTAL | 17.90 15 lines" in page.words
+    assert {tag for tag, _ in page.elements} <= {"p", "q", "b", "details", "summary", "div", "pre"}

@@ -7,7 +7,7 @@ from html import escape
 
 from recap.trace import Trace
 
-from .text import shorten, visible
+from .text import html, shorten, visible
 
 METHODS = {
     "recap": "RECAP", "ar": "plain decoding", "token_recycling": "Token Recycling", "tree_recycling": "Tree Recycling",
@@ -38,7 +38,19 @@ def origin(trace: Trace, kind: str) -> str:
     }[kind]
     about = ", ".join((escape(trace.model), escape(name(trace)), f"{escape(trace.device)} {escape(trace.dtype)}"))
     hint = " Ask something to see your own." if kind == "recording" else ""
-    return f'<p class="origin">{words} <q>{escape(shorten(question(trace), 70))}</q> · {about}.{hint}</p>'
+    asked = f'<p class="origin">{words} <q>{escape(shorten(question(trace), 70))}</q> · {about}.{hint}</p>'
+    return asked + seen(trace)
+
+
+def seen(trace: Trace) -> str:
+    """What a model that cannot see was shown instead of the pictures: its front end's words, folded; empty for a model
+    that sees."""
+    found = [picture.get("evidence") for picture in trace.pictures]
+    notes = [one["words"] for one in found if isinstance(one, dict) and isinstance(one.get("words"), str)]
+    if not notes:
+        return ""
+    shown = "".join(f"<pre>{html(note)}</pre>" for note in notes)
+    return f'<details class="seen"><summary>What the model was shown</summary><div>{shown}</div></details>'
 
 
 def traces(groups: Sequence[tuple[str, Sequence[tuple[str, Trace]]]], now: str | None = None) -> str:
