@@ -166,7 +166,8 @@ def _number(low: float = 0.0, high: float = _MOST) -> Check:
         if type(value) is int and abs(value) < 2**53:
             value = float(value)
         if type(value) is not float or not low <= value <= high:
-            limits = "of 0 or more" if high == _MOST and not (type(value) is float and value > high) else f"from {low:g} to {high:.0f}"
+            beyond = type(value) is float and value > high
+            limits = "of 0 or more" if high == _MOST and not beyond else f"from {low:g} to {high:.0f}"
             raise _wrong(where, f"a number {limits}", value)
         return value
 

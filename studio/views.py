@@ -89,7 +89,9 @@ def views(shelf: Shelf, visitors: Visitors, worker: Worker) -> list[View]:
         alone = len(step) == 1 and trace.method == "ar"
         dense = tall and wish.get("dense") is not False
         found = {
-            "tree": tree.empty_spec(NO_TREE, look) if alone else tree.spec(step, look, None, dense, places, frame if frame[0] else None),
+            "tree": tree.empty_spec(NO_TREE, look) if alone else tree.spec(
+                step, look, None, dense, places, frame if frame[0] else None
+            ),
             "tall": tall and not alone, "node": telling, "step": step.index,
             "caption": summary.caption(step, len(trace.steps), ended),
         }  # fmt: skip
