@@ -10,16 +10,16 @@ from .config import RecapConfig, check_request
 from .generation import Stream, compare, stream
 from .methods import METHODS
 from .targets.base import Target
-from .trace import Trace
+from .trace import Trace, first_difference
 
 
 class Race(Iterator[int]):
     """Two methods answer the same question on one device, taking turns.
 
-    Each lane has a session of its own with empty memories and encodes its pictures itself; that is the same work for both,
-    so once both have done it each clock is charged the mean. `next` lets the lane whose
-    own time is behind do its next piece of work and returns the lane's number, 0 or 1: the first piece is encoding and
-    prefill, every other one is a pass. A clock counts its own lane's work only, T = encoding + prefill + decoding, so
+    Each lane has a session of its own with empty memories and encodes its pictures itself; that is the same work for
+    both, so once both have done it each clock is charged the mean. `next` lets the lane whose own time is behind do its
+    next piece of work and returns the lane's number, 0 or 1: the first piece is encoding and prefill, every other one is
+    a pass. Apart from that a clock counts its own lane's work only, T = encoding + prefill + decoding, so
     both have the machine to themselves while they run, and at any moment the clocks are as close as one piece of work
     allows. Whoever is first to use a model that has just been loaded may pay for what it loads on first use: decode
     something before.
@@ -80,9 +80,9 @@ class Race(Iterator[int]):
         if first is None or second is None:
             return None
         ours, theirs = first.token_ids, second.token_ids
-        for index, (one, other) in enumerate(zip(ours, theirs)):
-            if one != other:
-                return index
+        both = min(len(ours), len(theirs))
+        if (differs := first_difference(ours[:both], theirs[:both])) is not None:
+            return differs
         shorter, longer = sorted((first, second), key=lambda trace: len(trace.token_ids))
         complete = shorter.finish_reason in ("stop", "length")
         return len(shorter.token_ids) if complete and len(longer.token_ids) > len(shorter.token_ids) else None

@@ -61,6 +61,12 @@ def ticks_of(top: float) -> tuple[float, list[float]]:
     return top, [0, top / 2, top]
 
 
+def _ticks(plan: ChartPlan, values: list[float], rng: random.Random) -> tuple[float, list[float]]:
+    """(end of the axis, ticks to draw): where values are printed, the axis often has none."""
+    end, ticks = ticks_of(max(values))
+    return end, ticks if not plan.printed or rng.random() < 0.6 else []
+
+
 def _number(value: float) -> str:
     return f"{value:.1f}".rstrip("0").rstrip(".")
 
@@ -69,12 +75,11 @@ def _upright(page: _Page, plan: ChartPlan, split: str, rng: random.Random) -> No
     """Bars or a line over a horizontal axis."""
     (_, values), size = plan.series[0], rng.randint(16, 20)
     left, right, top, bottom = 80, page.width - 40, 90, page.height - 70
-    end, ticks = ticks_of(max(values))
-    if not plan.printed or rng.random() < 0.6:
-        for tick in ticks:
-            y = bottom - (bottom - top) * tick / end
-            page.line(left, y, right, y, colour="#dddddd" if rng.random() < 0.7 else "#eeeeee")
-            page.text(left - 10, y, _number(tick), size, "rm")
+    end, ticks = _ticks(plan, values, rng)
+    for tick in ticks:
+        y = bottom - (bottom - top) * tick / end
+        page.line(left, y, right, y, colour="#dddddd" if rng.random() < 0.7 else "#eeeeee")
+        page.text(left - 10, y, _number(tick), size, "rm")
     spacing = (right - left) / len(values)
     colours = palette.hues(rng, split, min(7, len(values))) if rng.random() < 0.3 else palette.hues(rng, split, 1)
     centres = [left + spacing * (n + 0.5) for n in range(len(values))]
@@ -100,12 +105,11 @@ def _lying(page: _Page, plan: ChartPlan, split: str, rng: random.Random) -> None
     """Bars to the right of their names."""
     (_, values), size = plan.series[0], rng.randint(16, 20)
     left, right, top, bottom = 170, page.width - 90, 80, page.height - 60
-    end, ticks = ticks_of(max(values))
-    if not plan.printed or rng.random() < 0.6:
-        for tick in ticks:
-            x = left + (right - left) * tick / end
-            page.line(x, top, x, bottom, colour="#dddddd")
-            page.text(x, bottom + 10, _number(tick), size, "ma")
+    end, ticks = _ticks(plan, values, rng)
+    for tick in ticks:
+        x = left + (right - left) * tick / end
+        page.line(x, top, x, bottom, colour="#dddddd")
+        page.text(x, bottom + 10, _number(tick), size, "ma")
     spacing = (bottom - top) / len(values)
     colour, half = palette.hues(rng, split, 1)[0], spacing * rng.uniform(0.25, 0.4)
     for n, value in enumerate(values):

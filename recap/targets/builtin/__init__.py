@@ -75,8 +75,8 @@ class BuiltinTarget(Target):
 
     def see(self, opened: Opened) -> Picture:
         """Let the front end look; this is the whole encoding of a picture, about a second."""
-        evidence = self.front_end.look(opened.image)
-        return Picture(opened.digest, *opened.image.size, evidence=evidence.to_dict(), evidence_text=evidence.to_text())
+        evidence = self.front_end.look(opened.image).to_dict()
+        return Picture(opened.digest, *opened.image.size, evidence=evidence, evidence_text=evidence["words"])
 
     def written(self, messages: list[Message], pictures: Sequence[Picture]) -> list[Message]:
         def read(part: str | int) -> str:
