@@ -40,7 +40,7 @@ MOVE = """async (to) => {
   input.dispatchEvent(new Event("input", { bubbles: true }));
   while (!where.textContent.startsWith(`${to} / `)) await new Promise(requestAnimationFrame);
   const drawn = performance.now();
-  await new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
+  await new Promise((done) => setTimeout(done)); // the next task comes when this frame has been laid out and painted
   return [drawn - began, performance.now() - began];
 }"""
 COUNT = """() => {
@@ -103,7 +103,7 @@ def with_page(page: Page, worker: Worker, method: str, tokens: int) -> recap.Tra
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--moves", type=int, default=40, help="slider moves (40; 0 leaves that part out)")
-    parser.add_argument("--rounds", type=int, default=5, help="answers with and without the page, per method (5)")
+    parser.add_argument("--rounds", type=int, default=5, help="answers with and without the page, per method (5; 0 leaves that part out)")
     parser.add_argument("--tokens", type=int, default=120, help="tokens per answer (120)")
     parser.add_argument("--apart", action="store_true", help="server and browser on cores of their own (Linux)")
     given = parser.parse_args()
@@ -134,7 +134,7 @@ def main() -> None:
         if given.moves:
             slider(page, given.moves)
         context.close()
-        for method in ("recap", "ar"):
+        for method in ("recap", "ar") if given.rounds else ():
             rates: dict[str, list[float]] = {"page": [], "none": []}
             for _ in range(given.rounds):
                 bare = without_page(worker, method, given.tokens)

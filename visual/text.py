@@ -6,6 +6,7 @@ import re
 import textwrap
 import unicodedata
 from collections.abc import Iterator
+from functools import lru_cache
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
@@ -13,6 +14,7 @@ from markdown_it.token import Token
 _BLANKS = {" ": "␣", "\n": "⏎", "\t": "⇥", "\r": "␍", "\u00a0": "⍽", "\x7f": "␡"}
 
 
+@lru_cache(maxsize=4096)  # a tree of 60 nodes asks for its few dozen tokens again and again
 def visible(token: str) -> str:
     """A token with its blanks, control characters and invisible marks shown; "(empty)" for no text at all."""
     return "".join(map(_show, token)) or "(empty)"
@@ -41,6 +43,7 @@ def shorten(text: str, width: float) -> str:
     return text
 
 
+@lru_cache(maxsize=1024)
 def breadth(character: str) -> float:
     """In average letters of a proportional font, roughly."""
     if unicodedata.combining(character):

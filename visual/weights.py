@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import plotly.graph_objects as go
 
-from recap.trace import MEMORY, MEMORY_NAMES, Step, Trace
+from recap.trace import MEMORY_NAMES, Step, Trace
 
 from . import canvas
 from .canvas import Spec
@@ -59,9 +59,9 @@ def calls(step: Step) -> dict[int, list[float]]:
     """Weights of G, C, U by the node whose context was looked up, in pack order. A call none of whose candidates
     entered the tree left no weights and is not counted; other methods mix nothing."""
     found: dict[int, list[float]] = {}
-    for parent, origin, weights in zip(step.parents, step.origins, step.weights):
-        if origin == MEMORY and any(weights):
-            found.setdefault(parent, weights)
+    for parent, weights in zip(step.parents, step.weights):
+        if parent not in found and any(weights):  # all zero for the root, for suffix nodes and for other methods
+            found[parent] = weights
     return found
 
 
@@ -71,16 +71,19 @@ def averages(trace: Trace, until: int) -> dict[int, tuple[tuple[float, ...], int
     Over all calls of steps[0] to steps[until] that mixed two rows, and those that mixed three; a kind that did not
     occur is left out. A single row always has weight 1 and says nothing.
     """
-    sums: dict[int, list[float]] = {2: [0.0] * 2, 3: [0.0] * 3}
+    sums = {2: [0.0] * 2, 3: [0.0] * 3}
     count = {2: 0, 3: 0}
     for step in trace.steps[: until + 1]:
-        for weights in calls(step).values():
-            mixed = [weight for weight in weights if weight > 0]
-            if len(mixed) < 2:
+        for g, c, u in calls(step).values():
+            if g and c and u:
+                mean, mixed = sums[3], (g, c, u)
+            elif (g and c) or (g and u) or (c and u):
+                mean, mixed = sums[2], (g or c, u or c)
+            else:
                 continue
             count[len(mixed)] += 1
             for rank, weight in enumerate(mixed):
-                sums[len(mixed)][rank] += weight
+                mean[rank] += weight
     return {rows: (tuple(s / count[rows] for s in sums[rows]), count[rows]) for rows in (2, 3) if count[rows]}
 
 

@@ -6,6 +6,7 @@ const LIVE = { least: 190, most: 1200, rest: HERE ? 8 : 0.3 }; // milliseconds b
 // look is followed by that many times its own length of rest, a long one where page and decoder share one machine
 const UNHURRIED = 1000; // least milliseconds between two drawings of numbers that need no hurry
 const CALM = 140; // milliseconds after which a reader has stopped at a pass
+const RESTING = 400; // and after which there is time for what may be wanted next
 const PATIENCE = 15_000; // milliseconds after which a view that has not come is taken for a lost connection
 const READING = '<p class="facts">Reading the question. The tree appears with the first pass.</p>';
 const SPEEDS = [0.5, 1, 2, 4];
@@ -131,6 +132,7 @@ class Player {
 
   async turnTo(step, move, again = false) {
     const { id } = this;
+    clearTimeout(this.calm);
     const view = await this.view(step);
     if (view && id === this.id) await this.present(step, view, move, true, again);
   }
@@ -152,14 +154,23 @@ class Player {
     this.weights = view.weights;
     clearTimeout(this.calm);
     this.calm = setTimeout(() => this.settle(), CALM);
-    await this.inspect(node, node === view.node ? view.inspector : null);
+    await painted(); // the tree first
+    if (step === this.step && node === (this.node ?? view.node)) await this.inspect(node, node === view.node ? view.inspector : null);
   }
 
-  // The reader has stopped here: draw what is slow, and fetch what may be wanted next.
+  // The reader has stopped here: draw what is slow.
   settle() {
     draw("weights", this.weights);
-    if (this.live) return;
-    for (const near of [this.step + 1, this.step - 1]) if (near >= 0 && near < this.whole.passes) this.view(near);
+    this.calm = setTimeout(() => this.foresee(), RESTING - CALM);
+  }
+
+  // Fetch what may be wanted next, one after the other: a view that is wanted now does not queue behind them.
+  async foresee() {
+    const { id, step } = this;
+    for (const near of [step + 1, step - 1]) {
+      if (this.live || id !== this.id || step !== this.step) return;
+      if (near >= 0 && near < this.whole.passes) await this.view(near);
+    }
   }
 
   async inspect(node, known) {
@@ -202,8 +213,11 @@ class Player {
     const pass = document.querySelector(`#ribbon .pass[data-step="${this.step}"]`);
     pass?.classList.add("current");
     if (this.node !== null) pass?.querySelector(`.token[data-node="${this.node}"]`)?.classList.add("current");
+    if (pass && !this.following) requestAnimationFrame(() => this.reach(pass)); // measured now, the page was laid out twice
+  }
+
+  reach(pass) {
     const strip = room("ribbon");
-    if (!pass || this.following) return;
     const top = pass.offsetTop - strip.offsetTop;
     if (top < strip.scrollTop || top + pass.offsetHeight > strip.scrollTop + strip.clientHeight) strip.scrollTop = top - 8;
   }

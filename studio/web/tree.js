@@ -32,8 +32,8 @@ class Tree {
   show(spec, node, move) {
     this.spec = spec;
     this.node = node;
+    if (move) this.frame.scrollTo(0, 0); // before the drawing: after it, the page would have to be laid out here
     this.draw();
-    if (move) this.frame.scrollTo(0, 0);
   }
 
   // The zoom enlarges everything alike, so what fits beside each other at one zoom does at any.
