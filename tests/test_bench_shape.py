@@ -16,8 +16,8 @@ def test_every_size_is_timed_whole_and_by_the_hosts_part(tmp_path: Path, capsys:
     given = ["--shape", "tiny", "--device", "cpu", "--rounds", "2", "--prefix", "9", "--nodes", "1", "5", "--json", str(file)]
     assert main(["bench", "shape", *given]) == 0
     record = json.loads(file.read_text())
-    assert record["dtype"] == "bfloat16" and list(record["ms"]) == ["1", "5"]
-    for times in record["ms"].values():
+    assert record["dtype"] == "bfloat16" and list(record["ms"]["eager"]) == ["1", "5"]
+    for times in record["ms"]["eager"].values():
         assert len(times["pass"]) == len(times["host"]) == 2
         assert all(whole >= host > 0 for whole, host in zip(times["pass"], times["host"]))
     assert len(capsys.readouterr().out.splitlines()) == 4
@@ -33,3 +33,8 @@ def test_rotary_sections_fill_half_a_head(name: str) -> None:
 def test_numbers_out_of_range_are_told(capsys: pytest.CaptureFixture) -> None:
     assert main(["bench", "shape", "--shape", "tiny", "--rounds", "0"]) == 2
     assert "must be 1 or more" in capsys.readouterr().err
+
+
+def test_graphs_need_cuda_and_say_so(capsys: pytest.CaptureFixture) -> None:
+    assert main(["bench", "shape", "--shape", "tiny", "--device", "cpu", "--graphs"]) == 2
+    assert "need a CUDA device" in capsys.readouterr().err

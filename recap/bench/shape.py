@@ -36,6 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--nodes", type=int, nargs="+", default=NODES, help="(default: %(default)s)")
     parser.add_argument("--prefix", type=int, default=1024, help="tokens in the cache before (default: %(default)s)")
     parser.add_argument("--rounds", type=int, default=20, help="passes of every size (default: %(default)s)")
+    parser.add_argument("--graphs", action="store_true", help="the same once more as CUDA graphs, on CUDA (not run yet)")
     parser.add_argument("--json", metavar="FILE", help="also write the milliseconds of every pass here")
 
 
@@ -44,17 +45,26 @@ def run(options: argparse.Namespace) -> int:
         raise ValueError("nodes, rounds and prefix must be 1 or more")
     import torch
 
+    from ..targets.graphs import StaticPasses
+
     device = torch.device(options.device or ("cuda" if torch.cuda.is_available() else "cpu"))
+    if options.graphs and device.type != "cuda":
+        raise ValueError(f"CUDA graphs need a CUDA device, and this is {device}; leave --graphs out")
     runtime = random_runtime(options.shape, device, getattr(torch, options.dtype))
     name = torch.cuda.get_device_name(device) if device.type == "cuda" else str(device)
     about = f"behind {options.prefix} tokens, {options.rounds} passes of each size"
     print(f"{options.shape}, random weights, {options.dtype} on {name}, {about}")
-    print(f"{'nodes':>8s}{'ms a pass':>14s}{'90 % within':>14s}{'host ms':>14s}")
     record = {}
-    for nodes, (whole, host) in measure(runtime, options.nodes, options.prefix, options.rounds).items():
-        record[str(nodes)] = {"pass": whole, "host": host}
-        late = sorted(whole)[int(0.9 * len(whole))]
-        print(f"{nodes:8d}{statistics.median(whole):14.2f}{late:14.2f}{statistics.median(host):14.2f}", flush=True)
+    for kind in ("eager", "graphs")[: 1 + options.graphs]:
+        runtime.static = StaticPasses(runtime, capture=True) if kind == "graphs" else None
+        record[kind] = {}
+        print(f"{kind:8s}{'nodes':>8s}{'ms a pass':>14s}{'90 % within':>14s}{'host ms':>14s}")
+        for nodes, (whole, host) in measure(runtime, options.nodes, options.prefix, options.rounds).items():
+            record[kind][str(nodes)] = {"pass": whole, "host": host}
+            late = sorted(whole)[int(0.9 * len(whole))]
+            print(f"{nodes:16d}{statistics.median(whole):14.2f}{late:14.2f}{statistics.median(host):14.2f}", flush=True)
+        if runtime.static is not None and runtime.static.fault:
+            print(f"these passes ran without graphs: {runtime.static.fault}")
     if options.json:
         with open(options.json, "w", encoding="utf-8") as file:
             json.dump({"shape": options.shape, "device": name, "dtype": options.dtype, "ms": record}, file, indent=1)

@@ -12,7 +12,7 @@ from ..config import RecapConfig
 
 
 def add_model(parser: argparse.ArgumentParser) -> None:
-    """--model, --device, --dtype, --exact, --threads."""
+    """--model, --device, --dtype, --exact, --threads, --graphs."""
     parser.add_argument("--model", help='"builtin", a folder or a hub id (default: builtin, on CUDA Qwen2.5-VL-7B)')
     parser.add_argument("--device", help="cpu, cuda, cuda:1 (default: cuda when there is one)")
     parser.add_argument("--dtype", default="auto", help="auto, bfloat16, float16 or float32 (default: %(default)s)")
@@ -22,6 +22,9 @@ def add_model(parser: argparse.ArgumentParser) -> None:
         "that can be had, or off (default: %(default)s)",
     )  # fmt: skip
     parser.add_argument("--threads", type=int, help="CPU threads (default: torch's own choice)")
+    parser.add_argument(
+        "--graphs", action="store_true", help="on CUDA, replay passes as CUDA graphs (written without a GPU, not run yet)"
+    )
 
 
 def load_model(options: argparse.Namespace) -> Any:
@@ -29,7 +32,9 @@ def load_model(options: argparse.Namespace) -> Any:
     from ..targets.loading import default_model, load_target
 
     name = options.model or default_model()
-    return load_target(name, options.device, options.dtype, options.exact, options.threads, progress=tell)
+    return load_target(
+        name, options.device, options.dtype, options.exact, options.threads, progress=tell, graphs=options.graphs
+    )
 
 
 def tell(text: str, fraction: float | None) -> None:

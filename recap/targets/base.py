@@ -37,9 +37,9 @@ class Target:
 
     def __init__(
         self, model: torch.nn.Module, processor: Any, name: str = "", exact: bool | str = "auto",
-        runtime: Any = None,
+        runtime: Any = None, graphs: bool = False,
     ) -> None:  # fmt: skip
-        self.runtime = runtime or Runtime(model, exact)
+        self.runtime = runtime or Runtime(model, exact, graphs)
         self.model = model
         self.processor = processor
         self.tokenizer = getattr(processor, "tokenizer", processor)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -24,6 +25,7 @@ class PackedCache(Cache):
         """Entries kept."""
         self.keys: torch.Tensor | None = None
         self.values: torch.Tensor | None = None
+        self._static: tuple[torch.Tensor, int] | None = None
 
     @property
     def capacity(self) -> int:
@@ -48,6 +50,11 @@ class PackedCache(Cache):
 
     def write(self, layer: int, keys: torch.Tensor, values: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """Put a pass's entries of one layer, (1, heads, n, head size), behind the kept ones; views of all entries."""
+        if self._static is not None:
+            slots, span = self._static
+            self.keys[layer].index_copy_(2, slots, keys)
+            self.values[layer].index_copy_(2, slots, values)
+            return self.keys[layer, :, :, :span], self.values[layer, :, :, :span]
         end = self.length + keys.shape[2]
         if end > self.capacity:
             self._grow(end, keys, values)
@@ -56,6 +63,20 @@ class PackedCache(Cache):
         self.keys[layer, :, :, self.length : end] = keys
         self.values[layer, :, :, self.length : end] = values
         return self.keys[layer, :, :, :end], self.values[layer, :, :, :end]
+
+    @contextmanager
+    def static(self, slots: torch.Tensor, span: int) -> Iterator[None]:
+        """For a while, a pass writes at `slots` (n,) int64 and sees the first `span` entries, whatever `length` is."""
+        self._static = slots, span
+        try:
+            yield
+        finally:
+            self._static = None
+
+    def reserve(self, entries: int) -> None:
+        """Make room for that many entries, behind a first pass, which shows what an entry is."""
+        if entries > self.capacity:
+            self._grow(entries, self.keys[0], self.values[0])
 
     def _grow(self, needed: int, keys: torch.Tensor, values: torch.Tensor) -> None:
         capacity = max(_FIRST_CAPACITY, 2 * self.capacity)
@@ -66,7 +87,8 @@ class PackedCache(Cache):
 
     def _grown(self, old: torch.Tensor | None, capacity: int, like: torch.Tensor) -> torch.Tensor:
         batch, heads, _, size = like.shape
-        new = like.new_empty((len(self.layers), batch, heads, capacity, size))
+        # zeros: what a static pass masks is multiplied by 0, and an uninitialised number may be no number
+        new = like.new_zeros((len(self.layers), batch, heads, capacity, size))
         if old is not None:
             new[:, :, :, : self.length] = old[:, :, :, : self.length]
         return new

@@ -35,6 +35,7 @@ def load_target(
     progress: Callable[[str, float | None], None] | None = None,
     passes: str = "auto",
     reader: str | os.PathLike = "auto",
+    graphs: bool = False,
 ) -> Target:
     """A target from "builtin", a folder written by save_pretrained, or a hub id.
 
@@ -51,6 +52,8 @@ def load_target(
       built unless $RECAP_PASSES says otherwise. Other models run in torch.
     - `reader`: "tuned" merges what training added into the language model of "builtin", "plain" leaves it as published,
       a path names another adapter; "auto" is tuned unless $RECAP_READER says otherwise.
+    - `graphs`: on CUDA, replay passes as CUDA graphs, one for each of a few sizes. Tested uncaptured on a CPU only; no GPU
+      has run it yet.
 
     Raises ValueError with a sentence for a model that does not exist, has no plain cache, or cannot be run as asked.
     """
@@ -67,7 +70,7 @@ def load_target(
     if name == "builtin":
         from .builtin import BuiltinTarget
 
-        return BuiltinTarget.load(device, dtype, exact, progress, passes, os.fspath(reader))
+        return BuiltinTarget.load(device, dtype, exact, progress, passes, os.fspath(reader), graphs)
     if passes == "compiled":
         raise ValueError(f'passes="compiled" is for "builtin"; {name!r} runs in torch')
     try:
@@ -81,17 +84,19 @@ def load_target(
         model = AutoModelForImageTextToText.from_pretrained(name, dtype=_dtype(dtype, config, device)).to(device)
     except (OSError, ValueError, RuntimeError, SafetensorError) as error:
         raise ValueError(f"{name!r} is no image-text-to-text model that can be loaded: {_first_line(error)}") from error
-    return wrap(model, _processor(name, config), exact=exact, name=name)
+    return wrap(model, _processor(name, config), exact=exact, name=name, graphs=graphs)
 
 
-def wrap(model: torch.nn.Module, processor: Any, exact: bool | str = "auto", name: str = "") -> Target:
+def wrap(
+    model: torch.nn.Module, processor: Any, exact: bool | str = "auto", name: str = "", graphs: bool = False
+) -> Target:
     """A target around any loaded transformers image-text-to-text model and its processor.
 
-    The model is put into eval mode and used as it is otherwise. Raises ValueError if its cache is not a plain one.
+    The model is put into eval mode and used as it is otherwise. `exact` and `graphs` as for `load_target`. Raises ValueError if its cache is not a plain one.
     """
     refuse_unsupported(model.config)
     family = MultimodalRopeTarget if has_multimodal_rope(model) else Target
-    return family(model, processor, name, exact)
+    return family(model, processor, name, exact, graphs=graphs)
 
 
 def _device(device: str | None, name: str) -> str:

@@ -13,6 +13,7 @@ import torch
 from .cache import PackedCache
 from .exact import NAME as EXACT
 from .exact import attention, padded, read_mode
+from .graphs import StaticPasses
 from .predictions import Predictions
 from .selftest import examine
 
@@ -24,11 +25,12 @@ class Runtime:
 
     `exact`: whether half-precision passes are made independent of their size ("auto": on a CPU, where that can be had).
     `rows`: the least rows of a pass then. `exactness`: what was found, in a sentence.
+    `graphs`: replay tree passes as CUDA graphs (graphs.py). Raises ValueError for it on another device.
 
     Passes are serialised by `lock`, because the attention function is a property of the whole model.
     """
 
-    def __init__(self, model: torch.nn.Module, exact: bool | str = "auto") -> None:
+    def __init__(self, model: torch.nn.Module, exact: bool | str = "auto", graphs: bool = False) -> None:
         model.eval()
         # the model itself is not kept: custom.py remembers runtimes by model and must not keep models alive
         self.config = model.config
@@ -45,11 +47,16 @@ class Runtime:
         self.decoder = model.get_decoder()
         self.hidden_size = model.get_input_embeddings().embedding_dim
         self._check_head(model)
+        if graphs and self.device.type != "cuda":
+            raise ValueError(f"CUDA graphs need a CUDA device, and this model is on {self.device}; leave graphs out")
+        self.static = StaticPasses(self, capture=True) if graphs else None
         self.exact, self.rows, self.exactness = False, 1, ""
         self._decide_exact(exact)
 
     def describe(self) -> str:
         """What runs a pass, for people to read."""
+        if self.static is not None:
+            return f"torch, without CUDA graphs: {self.static.fault}" if self.static.fault else "torch in CUDA graphs"
         return f"torch ({torch.get_num_threads()} threads)" if self.device.type == "cpu" else "torch"
 
     def new_cache(self) -> PackedCache:
@@ -75,10 +82,10 @@ class Runtime:
         n = len(ids)
         if positions is None:
             positions = torch.arange(cache.length, cache.length + n)
-        placed = self._positions(positions.to(self.device))
+        placed = self.positions(positions.to(self.device))
         with self.lock:
             hidden = self.body(
-                input_ids=self._tensor(ids)[None], position_ids=placed, cache=cache, use_cache=True, **inputs
+                input_ids=self.tensor(ids)[None], position_ids=placed, cache=cache, use_cache=True, **inputs
             ).last_hidden_state[0]
         cache.keep(range(n))
         return hidden
@@ -108,11 +115,13 @@ class Runtime:
             )
         if n < self.rows:  # see exact.py: few rows may round differently
             tokens, depths, mask = padded(tokens, depths, mask, self.rows)
-        positions = self._tensor(depths) + (cache.length + rope_delta)
         with self.lock, attention(self.text_config, EXACT) if self.exact else nullcontext():
+            if self.static is not None:
+                return Predictions(self.static.logits(tokens, depths, mask, cache, rope_delta)[:n])
+            positions = self.tensor(depths) + (cache.length + rope_delta)
             hidden = self.body(
-                input_ids=self._tensor(tokens)[None],
-                position_ids=self._positions(positions),
+                input_ids=self.tensor(tokens)[None],
+                position_ids=self.positions(positions),
                 attention_mask=self._additive(mask, cache.length),
                 cache=cache,
                 use_cache=True,
@@ -129,10 +138,12 @@ class Runtime:
         additive[0, 0, :, past:].masked_fill_(hidden, torch.finfo(self.dtype).min)
         return additive.to(self.device, non_blocking=True)
 
-    def _tensor(self, values: np.ndarray) -> torch.Tensor:
+    def tensor(self, values: np.ndarray) -> torch.Tensor:
+        """Integers on the model's device, int64."""
         return torch.from_numpy(np.ascontiguousarray(values, dtype=np.int64)).to(self.device, non_blocking=True)
 
-    def _positions(self, positions: torch.Tensor) -> torch.Tensor:
+    def positions(self, positions: torch.Tensor) -> torch.Tensor:
+        """(n,) or (3, n) as the model's body takes them: (1, n), or (3, 1, n) with multimodal rotary positions."""
         if not self.mrope:
             return positions[None]
         return positions[:, None] if positions.ndim == 2 else positions[None, None].expand(3, 1, -1)

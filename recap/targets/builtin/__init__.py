@@ -34,33 +34,33 @@ class BuiltinTarget(Target):
 
     def __init__(
         self, model: torch.nn.Module | cpu.Checkpoint, tokenizer, exact: bool | str = "auto",
-        runtime: cpu.Passes | None = None,
+        runtime: cpu.Passes | None = None, graphs: bool = False,
     ) -> None:  # fmt: skip
         self.front_end = FrontEnd()
-        super().__init__(model, tokenizer, "builtin", exact, runtime)
+        super().__init__(model, tokenizer, "builtin", exact, runtime, graphs)
 
     @classmethod
     def load(
         cls, device: str = "cpu", dtype: str = "auto", exact: bool | str = "auto", progress: Progress | None = None,
-        passes: str = "auto", reader: str = "auto",
+        passes: str = "auto", reader: str = "auto", graphs: bool = False,
     ) -> BuiltinTarget:  # fmt: skip
         """From the user's cache folder, filled first if it is empty.
 
         `passes`: "compiled" (C kernels; on a CPU, in float32 and bfloat16), "torch", or "auto": the first where it can
         be, unless $RECAP_PASSES says otherwise. `reader`: "tuned", "plain" (SmolLM2 as published), a path, or "auto";
-        see `reader.chosen`. Raises ValueError for what cannot be had.
+        see `reader.chosen`. `graphs`: CUDA graphs, in torch on CUDA. Raises ValueError for what cannot be had.
         """
         chosen = cpu.choose(passes)
         possible = torch.device(device).type == "cpu" and dtype in COMPILED_DTYPES
         if passes == "compiled" and not possible:
             known = " or ".join(COMPILED_DTYPES[1:])
             raise ValueError(f"the compiled passes run on a CPU in {known}, not on {device} in {dtype}")
-        if chosen == "compiled" and possible:
+        if chosen == "compiled" and possible and not graphs:
             checkpoint, tokenizer = open_language_model(progress, reader)
             wanted = torch.float32 if dtype == "auto" else getattr(torch, dtype)
             return cls(checkpoint, tokenizer, runtime=cpu.Passes(checkpoint, wanted, exact))
         wanted = _natural_dtype(device) if dtype == "auto" else getattr(torch, dtype)
-        return cls(*load_language_model(wanted, device, progress, reader), exact)
+        return cls(*load_language_model(wanted, device, progress, reader), exact, graphs=graphs)
 
     def _make_prompter(self) -> PromptTokenizer:
         def render(messages: list[dict]) -> str:
