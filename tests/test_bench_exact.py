@@ -14,24 +14,25 @@ def test_first_difference():
     assert exact.first_difference([1, 2], [1, 2, 3]) == 2 and exact.first_difference([], [1]) == 0
 
 
-def test_rows_of_the_table():
-    rows = list(exact.rows(["torch-bfloat16", "torch-float32", "compiled", "compiled"], "cpu"))
-    assert rows == [("torch-bfloat16", "off"), ("torch-bfloat16", "auto"), ("torch-float32", ""), ("compiled", "")]
-    assert list(exact.rows(["torch-bfloat16"], "cuda")) == [("torch-bfloat16", "")]
+def test_modes_of_a_contender():
+    modes = list(exact.modes(["torch-bfloat16", "torch-float32", "compiled", "compiled"], "cpu"))
+    assert modes == [("torch-bfloat16", ("off", "auto")), ("torch-float32", ("",)), ("compiled", ("",))]
+    assert list(exact.modes(["torch-bfloat16"], "cuda")) == [("torch-bfloat16", ("",))]
     assert "compiled" not in exact.possible("some/model", "cpu") and "torch-float32" in exact.possible("builtin", "cpu")
 
 
-def record(mode, difference, **more):
+def record(mode, difference, speed=20.0, **more):
     return {"contender": "torch-bfloat16", "exact": mode, "checked": mode == "auto", "number": 0, "tokens": 10,
-            "tau": 2.0, "nodes": 64.0, "first_difference": difference, **more}  # fmt: skip
+            "tau": 2.0, "nodes": 64.0, "first_difference": difference, "tok/s": {"ar": speed, "recap": 30.0},
+            **more}  # fmt: skip
 
 
 def test_report():
-    records = [record("off", None, transformers=4), record("off", 3, transformers=None),
-               record("off", 8, transformers=6), record("auto", None), record("auto", None)]  # fmt: skip
+    records = [record("off", None, transformers=4), record("off", 3, 25.0, transformers=None),
+               record("off", 8, 90.0, transformers=6), record("auto", None), record("auto", None)]  # fmt: skip
     lines = exact.report(records, "m").splitlines()
-    assert lines[-2].split() == ["torch-bfloat16", "off", "no", "30", "2.00", "1/3", "5.5", "1/3", "5"]
-    assert lines[-1].split() == ["torch-bfloat16", "auto", "yes", "20", "2.00", "2/2", "-", "-", "-"]
+    assert lines[-2].split() == ["torch-bfloat16", "off", "no", "30", "2.00", "25.0", "30.0", "1/3", "5.5", "1/3", "5"]
+    assert lines[-1].split() == ["torch-bfloat16", "auto", "yes", "20", "2.00", "20.0", "30.0", "2/2", "-", "-", "-"]
 
 
 def test_a_tiny_run(tiny_folder, tmp_path, capsys):
@@ -47,6 +48,7 @@ def test_a_tiny_run(tiny_folder, tmp_path, capsys):
     ]  # fmt: skip
     records = [json.loads(line) for line in found.read_text().splitlines()]
     float32, off, auto = records
+    assert all(min(one["tok/s"].values()) > 0 for one in records)
     assert float32["first_difference"] is None and float32["transformers"] is None and float32["checked"]
     assert not off["checked"] and "transformers" in off and "transformers" not in auto
     assert auto["first_difference"] is None or not auto["checked"]

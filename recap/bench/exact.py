@@ -2,7 +2,7 @@
 
 Every prompt of a file (JSONL, as for `bench prompts`) is answered by plain decoding (AR) and by RECAP with the paper's
 trees, and by transformers' own `generate` with and without prompt lookup. Counted is how many answers have the same
-tokens, and where the others part. Nothing is timed.
+tokens, where the others part, and what the mode costs: both modes of a number format take turns, prompt by prompt.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ import argparse
 import statistics
 from collections.abc import Iterator, Sequence
 from typing import Any
+
+from tqdm import tqdm
 
 from ..config import RecapConfig
 from ..trace import first_difference
@@ -41,13 +43,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     questions = read_options(options)
     records: list[dict[str, Any]] = []
-    for contender, exact in rows(options.contenders or possible(options.model, options.device), options.device):
-        target = load(options.model, contender, exact, options.device, options.threads)
-        # transformers knows no exact mode: it is asked once per number format
-        lookup = contender != "compiled" and exact != "auto" and not options.no_transformers
-        for record in answers(target, questions, options.max_new_tokens, lookup):
-            records.append({"contender": contender, "exact": exact, **record})
-            keep(options, records)
+    for contender, exact in modes(options.contenders or possible(options.model, options.device), options.device):
+        running = []
+        for mode in exact:
+            target = load(options.model, contender, mode, options.device, options.threads)
+            # transformers knows no exact mode: it is asked once per number format
+            lookup = contender != "compiled" and mode != "auto" and not options.no_transformers
+            running.append(answers(target, questions, options.max_new_tokens, lookup))
+        for together in tqdm(zip(*running), desc=contender, total=len(questions), unit="prompt"):
+            for mode, record in zip(exact, together):
+                records.append({"contender": contender, "exact": mode, **record})
+                keep(options, records)
     print(report(records, options.model))
     return 0
 
@@ -69,11 +75,11 @@ def possible(model: str, device: str) -> list[str]:
     return names
 
 
-def rows(contenders: Sequence[str], device: str) -> Iterator[tuple[str, str]]:
-    """(contender, exact): both modes where there are two, "" where the mode changes nothing."""
+def modes(contenders: Sequence[str], device: str) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """(contender, modes): "off" and "auto", or "" alone where the mode changes nothing."""
     for name in dict.fromkeys(contenders):
         half = name.startswith("torch") and name != "torch-float32" and device == "cpu"
-        yield from ((name, mode) for mode in (("off", "auto") if half else ("",)))
+        yield name, ("off", "auto") if half else ("",)
 
 
 def load(model: str, contender: str, exact: str, device: str, threads: int | None) -> Any:
@@ -89,16 +95,16 @@ def answers(
     target: Any, questions: list[dict[str, Any]], max_new_tokens: int, lookup: bool
 ) -> Iterator[dict[str, Any]]:
     """For each question: whether the target says exact, and the first token in which RECAP and AR differ (None: in
-    none); under "transformers" the same of its prompt lookup and its greedy generate, where it was asked."""
-    from tqdm import tqdm
-
+    none), tokens per second of both; under "transformers" the first difference of its prompt lookup and its greedy
+    generate, where it was asked."""
     config = RecapConfig(budget="paper")
     measured = measure(target, questions, config, {"paper": ("recap", "paper")}, max_new_tokens)
-    for question, record in zip(questions, tqdm(measured, total=len(questions), unit="prompt")):
+    for question, record in zip(questions, measured):
         ours = record["contenders"]["paper"]
         answer = {
             "checked": target.exact, "number": record["number"], "tokens": record["tokens"], "tau": ours["tau"],
             "nodes": ours["nodes"], "first_difference": ours["first_difference"],
+            "tok/s": {"ar": record["tok/s"], "recap": ours["tok/s"]},
         }  # fmt: skip
         if lookup and (not question["images"] or target.placeholder is None):
             ids = target.prompt(question["prompt"], question["images"]).ids
@@ -122,23 +128,25 @@ def transformers_answers(model: Any, ids: Any, max_new_tokens: int) -> tuple[lis
 
 
 def report(records: list[dict[str, Any]], model: str) -> str:
-    """A table, a line per contender and mode."""
+    """A table, a line per contender and mode. Tokens per second are medians over the answers."""
     groups: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for record in records:
         groups.setdefault((record["contender"], record["exact"]), []).append(record)
     lines = [
         f"{model}: answers identical to plain decoding, token for token, and the median index of the first token that "
         "differs in the others",
-        f"{'':16s}{'':7s}{'target':>8s}{'':>9s}{'':>7s}{'RECAP and AR':>26s}{'transformers, lookup':>26s}",
-        f"{'passes':16s}{'exact':7s}{'.exact':>8s}{'tokens':>9s}{'tau':>7s}"
+        f"{'':16s}{'':7s}{'target':>8s}{'':>9s}{'':>7s}{'tokens per second':>20s}{'RECAP and AR':>26s}"
+        f"{'transformers, lookup':>26s}",
+        f"{'passes':16s}{'exact':7s}{'.exact':>8s}{'tokens':>9s}{'tau':>7s}{'AR':>12s}{'RECAP':>8s}"
         + f"{'identical':>14s}{'differs at':>12s}" * 2,
     ]
     for (contender, exact), group in groups.items():
         checked = "yes" if all(record["checked"] for record in group) else "no"
         tau = statistics.fmean(record["tau"] for record in group)
         lookup = [record["transformers"] for record in group if "transformers" in record]
+        ar, ours = (statistics.median(record["tok/s"][name] for record in group) for name in ("ar", "recap"))
         lines.append(
-            f"{contender:16s}{exact or '-':7s}{checked:>8s}{sum(record['tokens'] for record in group):9d}{tau:7.2f}"
+            f"{contender:16s}{exact or '-':7s}{checked:>8s}{sum(record['tokens'] for record in group):9d}{tau:7.2f}{ar:12.1f}{ours:8.1f}"
             + _cells([record["first_difference"] for record in group]) + _cells(lookup)
         )  # fmt: skip
     return "\n".join(lines)
