@@ -62,6 +62,7 @@ def _name(table: RowTable, before: int, tokens: list[int], text_of: Any) -> None
     """Give every token that the trace mentions its text."""
     for row in table.rows[before:]:
         tokens.extend(row.ids)
-    for token in set(tokens) - table.texts.keys():
-        if token >= 0:
-            table.texts[token] = text_of(token)
+    texts = table.texts
+    for token in tokens:
+        if token not in texts and token >= 0:
+            texts[token] = text_of(token)

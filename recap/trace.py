@@ -39,9 +39,10 @@ class RowTable:
     def add(self, ids: np.ndarray, probs: np.ndarray, confidences: np.ndarray) -> list[int]:
         """Indices of rows, ids (r, K) int, probs (r, K) float32, confidences (r,); rows not seen yet are appended."""
         keys = np.concatenate([ids.astype(np.int64), probs.astype(np.float64).view(np.int64)], axis=1)
+        packed, size = keys.tobytes(), keys.shape[1] * keys.itemsize
         indices = []
-        for number, key in enumerate(keys):
-            index = self._index.setdefault(key.tobytes(), len(self.rows))
+        for number in range(len(keys)):
+            index = self._index.setdefault(packed[number * size : (number + 1) * size], len(self.rows))
             if index == len(self.rows):
                 row = Row(tuple(ids[number].tolist()), tuple(probs[number].tolist()), float(confidences[number]))
                 self.rows.append(row)

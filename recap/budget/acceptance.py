@@ -89,14 +89,21 @@ class Acceptance:
 
     def learn(self, seen: np.ndarray, accepted: np.ndarray) -> None:
         """Kinds (integers) of the candidates whose parent was accepted, and of those among them that were accepted too."""
-        self._seen += np.bincount(seen, minlength=KINDS)
-        self._accepted += np.bincount(accepted, minlength=KINDS)
+        seen, accepted = (np.asarray(given, dtype=np.int64).tolist() for given in (seen, accepted))
+        self._learn(seen, accepted)
         if self._history is not None:
-            self._history.learn(seen, accepted)
-        else:
-            fading = np.minimum(_HISTORY_MEMORY / np.maximum(self._seen, 1.0), 1.0)
-            self._seen *= fading
-            self._accepted *= fading
+            self._history._learn(seen, accepted)
+
+    def _learn(self, seen: list[int], accepted: list[int]) -> None:
+        for kind in seen:  # a handful: cheaper one by one than as arrays over all kinds
+            self._seen[kind] += 1.0
+        for kind in accepted:
+            self._accepted[kind] += 1.0
+        if self._history is None:
+            for kind in seen:
+                fading = min(_HISTORY_MEMORY / self._seen[kind], 1.0)
+                self._seen[kind] *= fading
+                self._accepted[kind] *= fading
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON types."""

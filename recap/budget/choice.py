@@ -70,6 +70,11 @@ def choose(
     the suffix path may follow any of them for any part of its length. Of equal choices the smaller one is taken.
     """
     most, in_all = min(memory, limits[0]), min(limits[1], len(costs) - 1)
+    if not path:
+        hoped = np.cumsum(reached[: min(most, in_all) + 1])
+        value = hoped - rate * costs[: len(hoped)]
+        at = int(np.argmax(value >= value.max() - 1e-12))
+        return at, 0, float(hoped[at])
     kept = np.arange(most + 1)
     expected = np.cumsum(reached[: most + 1])[:, None]
     places = np.array(path, dtype=np.int64)
