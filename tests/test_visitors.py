@@ -7,7 +7,8 @@ from collections.abc import Callable
 
 import pytest
 
-from studio.conversation import Answer, Conversation
+from studio.conversation import Conversation
+from studio.jobs import Answer
 from studio.visitors import Visitors
 from studio.worker import Worker
 
