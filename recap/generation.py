@@ -67,6 +67,7 @@ class Stream(Iterator[Step]):
         self._held = held
         self._writing = Writing(decoding.target.decode, decoding.target.settled)
         self._steps: Iterator[Step] | None = None
+        """None before the prompt was read."""
 
     def __iter__(self) -> Stream:
         return self
@@ -145,6 +146,9 @@ class Stream(Iterator[Step]):
         self._decoding.budget.close()
         held, self._held = self._held, None
         held.__exit__(None, None, None)
+        # whoever keeps the stream for its trace must not keep cache and memories
+        self._session = self._decoding = self._writing = None
+        self._steps = iter(())
 
     def __enter__(self) -> Stream:
         return self

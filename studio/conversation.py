@@ -128,9 +128,10 @@ class Conversation:
         """Give cache and memories back; the chat goes on, and its next answer evaluates it anew. On the device's thread,
         between two answers of this conversation."""
         with self._lock:
-            session, self._released = self._session, True
+            session = self._session
         if session is not None:
             session.release()
+            self._released = True
         self.growth = []
 
     def tidy(self, most_bytes: float) -> None:

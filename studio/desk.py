@@ -39,8 +39,11 @@ class Desk:
 
     def __init__(self, worker: Worker, recordings: Sequence[tuple[str, Trace]] = ()) -> None:
         self.worker = worker
-        self.visitors = Visitors()
-        self.shelf = Shelf(64)
+        self.shelf = Shelf(megabytes=worker.limits.traces_megabytes)
+        self.visitors = Visitors(
+            limits=worker.limits, gone=lambda conversation: self.shelf.drop(conversation.key),
+            release=lambda conversation: worker.aside(lambda target: conversation.release()),
+        )  # fmt: skip
         self._lock = threading.Lock()
         for name, trace in recordings:
             self.shelf.pin(trace, name, note="recording")
@@ -226,7 +229,7 @@ class Desk:
 
     def _show(self, mine: Conversation, trace: Trace, kind: str) -> str:
         """Put a trace on the visitor's page; while an answer is being written, into the list of traces alone."""
-        name = self.shelf.put(trace, note=kind, growing=kind == "answer")
+        name = self.shelf.put(trace, note=kind, growing=kind == "answer", owner=mine.key)
         mine.shown = [*mine.shown, name][-MOST_SHOWN:]
         if kind != "file" or not mine.busy:
             mine.on_show = name

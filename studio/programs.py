@@ -86,6 +86,7 @@ def _followed(worker: Worker, job: Job) -> Iterator[None]:
         yield from job.follow(EVERY)
     finally:
         job.stop()
+        job.conversation.close()
     if job.error:
         raise gr.Error(job.error, print_exception=False)
 
