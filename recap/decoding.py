@@ -50,25 +50,27 @@ class Decoding:
     """Committed so far."""
     finish_reason: str | None = None
 
-    def prefill(self, proceed: Callable[[], bool] = lambda: True) -> bool:
+    def reading(self) -> Iterator[None]:
         """Evaluate the rest of the prompt, seed the memories from it and commit the first token.
 
-        `proceed` is asked between two parts of a long prompt; with the first False the work is left off, and so is the
-        answer: False is returned.
+        Yields after every part of a long prompt; there the work may be left off, and so is the answer.
         """
         self.proposer.begin(self.prompt.ids, self.target.banned)
         parts = []
         for part in self.target.prefill(self.prompt, self.start, self.cache):
             parts.append(part)
-            if not proceed():
-                return False
+            yield
         hidden = torch.cat(parts) if len(parts) > 1 else parts[0]
         last = self.target.predict(hidden[-1:])
         self.chooser.read(last, None)
         if self.proposer.seeds:
             self._seed(hidden)
         self._commit([self.chooser.at(0)])
-        return True
+
+    def prefill(self) -> None:
+        """All of `reading` at once."""
+        for _ in self.reading():
+            pass
 
     def _seed(self, hidden: torch.Tensor) -> None:
         """Rows of the first occurrences among the tokens evaluated now; a picture's placeholders are not eligible."""
@@ -85,7 +87,7 @@ class Decoding:
         self.budget.seeded(fresh[positions], 1000.0 * (perf_counter() - clock))
 
     def steps(self) -> Iterator[Step]:
-        """One pass per step until the answer ends. Call `prefill` first."""
+        """One pass per step until the answer ends. The prompt has to be read first."""
         while self.finish_reason is None:
             yield self._step()
 

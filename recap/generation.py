@@ -26,6 +26,10 @@ from .trace import Comparison, Step, Trace, first_difference
 from .writing import Writing
 
 
+_READ = object()
+"""Stands for the end of a prompt."""
+
+
 def _of_trace(name: str, meaning: str) -> property:
     return property(lambda answer: getattr(answer.trace, name), doc=meaning)
 
@@ -63,6 +67,7 @@ class Stream(Iterator[Step]):
         self._held = held
         self._writing = Writing(decoding.target.decode, decoding.target.settled)
         self._steps: Iterator[Step] | None = None
+        """None before the prompt was read."""
 
     def __iter__(self) -> Stream:
         return self
@@ -91,17 +96,27 @@ class Stream(Iterator[Step]):
 
         `proceed` is asked between the parts of a long prompt; False cancels.
         """
+        for _ in self.reading():
+            if not proceed():
+                self.close()
+
+    def reading(self) -> Iterator[None]:
+        """The same part by part: yields after each. Others may use the device until it is resumed; their time is not
+        counted, and neither is it between two steps."""
         if self._steps is not None or self._held is None:
             return
-        clock = perf_counter()
-        try:
-            complete = self._decoding.prefill(proceed)
-        except BaseException:
-            self.close()
-            raise
-        self.trace.prefill_seconds = perf_counter() - clock
-        if not complete:
-            self.close()
+        parts, more = self._decoding.reading(), True
+        while more and self._held is not None:
+            clock = perf_counter()
+            try:
+                more = next(parts, _READ) is not _READ
+            except BaseException:
+                self.close()
+                raise
+            self.trace.prefill_seconds += perf_counter() - clock
+            if more:
+                yield
+        if self._held is None:
             return
         self._steps = self._decoding.steps()
         first = self._decoding.tokens[0]
@@ -131,6 +146,9 @@ class Stream(Iterator[Step]):
         self._decoding.budget.close()
         held, self._held = self._held, None
         held.__exit__(None, None, None)
+        # whoever keeps the stream for its trace must not keep cache and memories
+        self._session = self._decoding = self._writing = None
+        self._steps = iter(())
 
     def __enter__(self) -> Stream:
         return self

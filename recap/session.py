@@ -144,6 +144,19 @@ class Session:
         with self.answering():
             self._forget()
 
+    def release(self) -> None:
+        """Give back cache, memories, U too, and kept pictures. The conversation goes on: what its next answer needs is
+        evaluated anew. Raises RuntimeError while an answer is being decoded."""
+        with self.answering():
+            self._forget()
+            self._pictures.clear()
+            self.cache = self.target.new_cache()
+            self._cached_keys = self._cached_keys[:0]
+
+    def remembered_bytes(self) -> int:
+        """What the memories of all methods take, as far as these tell."""
+        return sum(one.stats().get("bytes", 0) for one in self._proposers.values())
+
     def _forget(self) -> None:
         self._proposers.clear()
         self._autos.clear()

@@ -20,10 +20,11 @@ from recap.trace_json import TraceError, read_trace
 from visual import text
 
 from . import inputs, settings, wording, words
-from .conversation import Answer, Contest, Conversation, Job
+from .conversation import Conversation
+from .jobs import Answer, Contest, Job
 from .shelf import Shelf
 from .visitors import Visitors
-from .worker import Worker
+from .worker import Refused, Worker
 
 Change = dict[str, Any]
 NOTHING: Change = {"notice": gr.skip()}
@@ -38,8 +39,11 @@ class Desk:
 
     def __init__(self, worker: Worker, recordings: Sequence[tuple[str, Trace]] = ()) -> None:
         self.worker = worker
-        self.visitors = Visitors()
-        self.shelf = Shelf(64)
+        self.shelf = Shelf(megabytes=worker.limits.traces_megabytes)
+        self.visitors = Visitors(
+            limits=worker.limits, gone=lambda conversation: self.shelf.drop(conversation.key),
+            release=lambda conversation: worker.aside(lambda target: conversation.release()),
+        )  # fmt: skip
         self._lock = threading.Lock()
         for name, trace in recordings:
             self.shelf.pin(trace, name, note="recording")
@@ -75,7 +79,7 @@ class Desk:
             return
         try:
             _free(mine)
-            question, most = inputs.question(question), inputs.tokens(most)
+            question, most = self._asked(question, most)
             temperature, config = settings.read(*steer)
         except ValueError as error:
             yield {"notice": wording.notice(str(error))}
@@ -88,7 +92,7 @@ class Desk:
         """Ask the last question once more; the memories keep what they learnt from the first time."""
         try:
             _free(mine)
-            most = inputs.tokens(most)
+            most = inputs.tokens(most, self.worker.limits.tokens)
             temperature, config = settings.read(*steer)
             last = mine.again()
         except (ValueError, RuntimeError) as error:
@@ -101,8 +105,12 @@ class Desk:
         self, mine: Conversation, answer: Answer, path: str | None, emptied: bool = True
     ) -> Iterator[Change]:
         """Follow an answer; `emptied`: its question has left the box."""
-        if not self._begin(answer):
-            yield NOTHING if _twice(mine, answer.prompt) else {"notice": wording.notice(BUSY)}
+        try:
+            if not self._begin(answer):
+                yield NOTHING if _twice(mine, answer.prompt) else {"notice": wording.notice(BUSY)}
+                return
+        except Refused as refusal:
+            yield {**self._now(mine), "prompt": answer.prompt, "notice": wording.notice(str(refusal))}
             return
         said, before = mine.messages, len(mine.messages)
         said += [{"role": "user", "content": {"path": answer.picture}}] if answer.picture else []
@@ -149,15 +157,18 @@ class Desk:
                 if mine.latest is None:
                     raise ValueError("Type a question to race on, or ask one first: the race then repeats it.")
                 question, path = mine.latest.prompt, mine.latest.picture or mine.picture
-            question, most = inputs.question(question), inputs.tokens(most)
+            question, most = self._asked(question, most)
             temperature, config = settings.read(*steer)
         except ValueError as error:
             yield {"notice": wording.notice(str(error))}
             return
         said = mine.messages
         job = Contest(mine, question, path, (first, second), most, config=config, temperature=temperature)
-        if not self._begin(job):
-            yield {"notice": wording.notice(BUSY)}
+        try:
+            if not self._begin(job):
+                raise Refused(BUSY)
+        except Refused as refusal:
+            yield {"notice": wording.notice(str(refusal))}
             return
         yield {"player": self._player(mine), "notice": "", **self._buttons(mine)}
         try:
@@ -203,8 +214,13 @@ class Desk:
         told = wording.notice("The answer is still being written; the file is in the list below.") if mine.busy else ""
         return {"trace-notice": told, "player": self._player(mine)}
 
+    def _asked(self, question: Any, most: Any) -> tuple[str, int]:
+        limits = self.worker.limits
+        return inputs.question(question, limits.characters), inputs.tokens(most, limits.tokens)
+
     def _begin(self, job: Job) -> bool:
-        """Give a job to the worker; False if the conversation has one already: two clicks may come at once."""
+        """Give a job to the worker; False if the conversation has one already: two clicks may come at once. Raises Refused
+        where the worker takes none."""
         with self._lock:
             if job.conversation.busy:
                 return False
@@ -213,7 +229,7 @@ class Desk:
 
     def _show(self, mine: Conversation, trace: Trace, kind: str) -> str:
         """Put a trace on the visitor's page; while an answer is being written, into the list of traces alone."""
-        name = self.shelf.put(trace, note=kind, growing=kind == "answer")
+        name = self.shelf.put(trace, note=kind, growing=kind == "answer", owner=mine.key)
         mine.shown = [*mine.shown, name][-MOST_SHOWN:]
         if kind != "file" or not mine.busy:
             mine.on_show = name

@@ -11,22 +11,27 @@ from starlette.routing import BaseRoute
 
 MOST_TOKENS = 1_000_000
 """More than any model's context; the model's own limit is told when the question is read."""
+MOST_CHARACTERS = 10_000_000
 
 
-def question(prompt: Any) -> str:
-    """Raises ValueError unless it is text that says something."""
+def question(prompt: Any, most: int = MOST_CHARACTERS) -> str:
+    """Raises ValueError unless it is text that says something, in at most so many characters."""
     if not isinstance(prompt, str):
         raise ValueError(f"prompt must be text, got {_short(prompt)}.")
     if not prompt.strip():
         raise ValueError("Type a question first.")
+    if len(prompt) > most:
+        raise ValueError(
+            f"The question has {len(prompt):,} characters; here it may have {most:,}, some {most // 4:,} tokens. Shorten it."
+        )
     return prompt.encode("utf-16", "surrogatepass").decode("utf-16", "replace")  # no half of a character
 
 
-def tokens(most: Any) -> int:
-    """Raises ValueError unless it is a whole number from 1 to `MOST_TOKENS`."""
+def tokens(most: Any, limit: int = MOST_TOKENS) -> int:
+    """Raises ValueError unless it is a whole number from 1 to `limit`."""
     number = isinstance(most, (int, float)) and not isinstance(most, bool)
-    if not number or not 1 <= most <= MOST_TOKENS or most != int(most):
-        raise ValueError(f"max_new_tokens must be a whole number from 1 to {MOST_TOKENS:,}, got {_short(most)}.")
+    if not number or not 1 <= most <= limit or most != int(most):
+        raise ValueError(f"max_new_tokens must be a whole number from 1 to {limit:,}, got {_short(most)}.")
     return int(most)
 
 

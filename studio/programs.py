@@ -1,4 +1,5 @@
-"""The two endpoints for programs: /chat and /race. Each request is a conversation of its own."""
+"""The two endpoints for programs: /chat and /race. Each request is a conversation of its own; those of one client run one
+after another."""
 
 from __future__ import annotations
 
@@ -10,8 +11,10 @@ import gradio as gr
 import recap
 
 from . import inputs
-from .conversation import Answer, Contest, Conversation, Job
-from .worker import Worker
+from .conversation import Conversation
+from .jobs import Answer, Contest, Job
+from .limits import Limits
+from .worker import Refused, Worker
 
 EVERY = 0.1
 """Seconds between two parts of a streamed answer."""
@@ -20,13 +23,15 @@ EVERY = 0.1
 def endpoints(worker: Worker) -> None:
     """Add both to the page that is being built."""
 
-    def chat(prompt: str, image: str | None, method: str, max_new_tokens: int) -> Iterator[str]:
+    def chat(
+        prompt: str, image: str | None, method: str, max_new_tokens: int, request: gr.Request
+    ) -> Iterator[str]:
         """One answer without a conversation, its text growing as it is decoded.
 
         prompt: the question; image: a picture, or null for none; method: how to decode; max_new_tokens: 1 or more.
         """
-        prompt, method, max_new_tokens = _checked(prompt, method, max_new_tokens)
-        answer = Answer(Conversation(), prompt, image, method, max_new_tokens)
+        prompt, method, max_new_tokens = _checked(worker.limits, prompt, method, max_new_tokens)
+        answer = Answer(Conversation(request.session_hash), prompt, image, method, max_new_tokens)
         shown = None
         for _ in _followed(worker, answer):
             if answer.text != shown and not answer.error:
@@ -35,15 +40,15 @@ def endpoints(worker: Worker) -> None:
         yield answer.text
 
     def race(
-        prompt: str, image: str | None, method: str, max_new_tokens: int
+        prompt: str, image: str | None, method: str, max_new_tokens: int, request: gr.Request
     ) -> Iterator[tuple[str, str, float | None, float, bool]]:
         """A method against plain decoding (AR) on one question, taking turns on the device; each clock counts its own time.
 
         Takes what /chat takes. Gives the method's text, AR's text, S (tokens per second over AR's in the same run), tau
         (1 + accepted drafts per pass) and whether both gave the same tokens; the last values are those that hold.
         """
-        prompt, method, max_new_tokens = _checked(prompt, method, max_new_tokens)
-        job = Contest(Conversation(), prompt, image, ("ar", method), max_new_tokens)
+        prompt, method, max_new_tokens = _checked(worker.limits, prompt, method, max_new_tokens)
+        job = Contest(Conversation(request.session_hash), prompt, image, ("ar", method), max_new_tokens)
         for _ in _followed(worker, job):
             if not job.error and job.race is not None:
                 yield _standing(job)
@@ -63,20 +68,25 @@ def endpoints(worker: Worker) -> None:
         )  # fmt: skip
 
 
-def _checked(prompt: Any, method: Any, most: Any) -> tuple[str, str, int]:
+def _checked(limits: Limits, prompt: Any, method: Any, most: Any) -> tuple[str, str, int]:
     try:
-        return inputs.question(prompt), inputs.method(method, recap.METHODS), inputs.tokens(most)
+        question = inputs.question(prompt, limits.characters)
+        return question, inputs.method(method, recap.METHODS), inputs.tokens(most, limits.tokens)
     except ValueError as error:
         raise gr.Error(str(error), print_exception=False) from None
 
 
 def _followed(worker: Worker, job: Job) -> Iterator[None]:
     """Give a job to the worker and follow it to its end; it is stopped when the program goes away."""
-    worker.ask(job)
+    try:
+        worker.ask(job)
+    except Refused as refusal:
+        raise gr.Error(str(refusal), print_exception=False) from None
     try:
         yield from job.follow(EVERY)
     finally:
         job.stop()
+        job.conversation.close()
     if job.error:
         raise gr.Error(job.error, print_exception=False)
 

@@ -19,6 +19,7 @@ class _Place:
     note: str
     growing: bool
     pinned: bool
+    owner: str
 
     @property
     def loose(self) -> bool:
@@ -27,26 +28,27 @@ class _Place:
 
 
 class Shelf:
-    """At most `limit` traces of at most `megabytes` in all: those not looked at for longest are put away.
+    """At most `limit` traces of at most `megabytes` in all: of the owner with the most, those not looked at for longest
+    are put away, so that nobody's many traces push out another's few.
 
     Pinned ones and those still growing stay, whatever the limits, and so does the latest. Methods may be called by any
     thread.
     """
 
-    def __init__(self, limit: int = 64, megabytes: float = _MEGABYTES) -> None:
+    def __init__(self, limit: int = 1024, megabytes: float = _MEGABYTES) -> None:
         self._limit, self._bytes = limit, megabytes * 1e6
         self._places: dict[str, _Place] = {}
         """Longest not looked at first."""
         self._lock = threading.Lock()
 
-    def put(self, trace: Trace, *, growing: bool = False, note: str = "") -> str:
+    def put(self, trace: Trace, *, growing: bool = False, note: str = "", owner: str = "") -> str:
         """The id under which a trace can be found from now on; the one it has when it is here already. `growing`: it is
         being decoded and stays until it has ended. `note`: a word to show with it, such as where it came from."""
         with self._lock:
             name = next((name for name, place in self._places.items() if place.trace is trace), None)
             if name is None:
                 name = secrets.token_urlsafe(16)
-                self._places[name] = _Place(trace, note, growing, False)
+                self._places[name] = _Place(trace, note, growing, False, owner)
                 self._put_away(latest=name)
             return name
 
@@ -55,7 +57,7 @@ class Shelf:
         with self._lock:
             if name in self._places:
                 raise ValueError(f"there is a trace named {name!r} already")
-            self._places[name] = _Place(trace, note, False, True)
+            self._places[name] = _Place(trace, note, False, True, "")
 
     def pinned(self) -> list[tuple[str, Trace]]:
         """Name and trace of all that are kept for good, in the order in which they were pinned."""
@@ -76,15 +78,25 @@ class Shelf:
             place = self._places.get(name) if isinstance(name, str) else None
             return place.note if place else ""
 
+    def drop(self, owner: str) -> None:
+        """Let go of all that belongs to somebody who has left."""
+        with self._lock:
+            for name in [name for name, place in self._places.items() if place.owner == owner and not place.pinned]:
+                del self._places[name]
+
     def _put_away(self, latest: str) -> None:
         loose = {name: weight(place.trace) for name, place in self._places.items() if place.loose}
         number, total = len(loose), sum(loose.values())
-        for name, size in loose.items():
-            if number <= self._limit and total <= self._bytes:
+        while number > self._limit or total > self._bytes:
+            shares: dict[str, int] = {}
+            for name, size in loose.items():
+                shares[self._places[name].owner] = shares.get(self._places[name].owner, 0) + size
+            removable = {self._places[name].owner: name for name in reversed(loose) if name != latest}
+            if not removable:
                 return
-            if name != latest:
-                del self._places[name]
-                number, total = number - 1, total - size
+            name = removable[max(removable, key=lambda owner: (shares[owner], owner == self._places[latest].owner))]
+            number, total = number - 1, total - loose.pop(name)
+            del self._places[name]
 
 
 def weight(trace: Trace) -> int:

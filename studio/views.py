@@ -27,7 +27,8 @@ from visual import (
     weights,
 )
 
-from .conversation import Contest, Conversation
+from .conversation import Conversation
+from .jobs import Contest
 from .shelf import Shelf
 from .visitors import Visitors
 from .worker import Worker

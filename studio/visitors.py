@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from .conversation import Conversation
+from .limits import Limits
 
 _KEPT_SECONDS = 15 * 60
 _MOST_LEFT = 4
@@ -30,13 +31,18 @@ class Visitors:
     """Conversations by browser session (`session_hash`, one per loaded page). Methods may be called by any thread.
 
     A conversation whose page has left is kept for 15 minutes, and of all such ones the last 4: they hold a cache and
-    memories. `clock` and `sleep` are those of `time`, and may be replaced in tests.
+    memories. `release` is asked to give these back for a conversation that was quiet for a while, or longer than others
+    where more than `limits.sessions` have some; `gone` is told of each that is let go of. `clock` and `sleep` are those
+    of `time`, and may be replaced in tests.
     """
 
     def __init__(
-        self, clock: Callable[[], float] = time.monotonic, sleep: Callable[[float], None] = time.sleep
-    ) -> None:
+        self, clock: Callable[[], float] = time.monotonic, sleep: Callable[[float], None] = time.sleep,
+        limits: Limits = Limits(), release: Callable[[Conversation], object] = lambda conversation: None,
+        gone: Callable[[Conversation], object] = lambda conversation: None,
+    ) -> None:  # fmt: skip
         self._clock, self._sleep = clock, sleep
+        self._limits, self._release, self._gone = limits, release, gone
         self._lock = threading.Lock()
         self._here: dict[str, _Page] = {}
         """By session hash."""
@@ -80,6 +86,16 @@ class Visitors:
             self._tidy()
             return self._seat(session_hash, lambda page: page.session_hash == session_hash)
 
+    def __len__(self) -> int:
+        """Open pages."""
+        with self._lock:
+            return len(self._here)
+
+    def tidy(self) -> None:
+        """Let go of what is due. Every other call does so too, but there may be none for a long time."""
+        with self._lock:
+            self._tidy()
+
     def known(self, key: str | None) -> Conversation | None:
         """The conversation with that key, if it is on an open page or was left not long ago."""
         with self._lock:
@@ -107,5 +123,15 @@ class Visitors:
         now = self._clock()
         for silent in [name for name, page in self._here.items() if page.seen < now - _SILENT_SECONDS]:
             self._depart(silent)
+        quiet = sorted((page for page in self._here.values() if not page.conversation.busy), key=lambda page: page.seen)
+        for page in quiet[: max(len(self._here) - self._limits.visitors, 0)]:
+            self._depart(page.session_hash)
         while self._left and (len(self._left) > _MOST_LEFT or self._left[0].seen < now - _KEPT_SECONDS):
-            self._left.pop(0).conversation.close()
+            gone = self._left.pop(0).conversation
+            gone.close()
+            self._gone(gone)
+        holders = [page for page in (*self._left, *quiet) if page.conversation.holds and not page.conversation.busy]
+        surplus = max(len(holders) - self._limits.sessions, 0)
+        for number, page in enumerate(sorted(holders, key=lambda page: page.seen)):
+            if number < surplus or page.seen < now - 60 * self._limits.idle_minutes:
+                self._release(page.conversation)

@@ -9,7 +9,7 @@ from recap.pictures import open_picture
 from visual import summary, text
 from visual.same import tokens
 
-from .conversation import Answer, Contest, Job
+from .jobs import Answer, Contest, Job
 from .worker import Worker, sentence
 
 
@@ -65,5 +65,6 @@ def _waiting(worker: Worker, answer: Answer) -> str:
     if worker.loading:
         return "*Waiting for the model to load …*"
     if ahead := worker.ahead(answer):
-        return f"*Waiting: {ahead} other answer{'s' if ahead > 1 else ''} first, one at a time.*"
+        wait = worker.wait(answer)
+        return f"*Waiting for {ahead} other answer{'s' if ahead > 1 else ''}{wait and f', {wait}'} …*"
     return "*Looking at the picture …*" if answer.picture else "*Reading the question …*"

@@ -16,7 +16,7 @@ from starlette.routing import WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from . import wording
-from .conversation import Answer
+from .jobs import Answer
 from .visitors import Visitors
 from .worker import Worker
 

@@ -1,9 +1,10 @@
-"""One thread owns the device: it loads the model, then does one job after another, in the order they were asked for."""
+"""One thread owns the device: it loads the model, then does the work of several jobs in turns, piece by piece."""
 
 from __future__ import annotations
 
 import logging
 import re
+import statistics
 import threading
 import time
 from collections import deque
@@ -11,25 +12,52 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
-from .conversation import Job
+from recap.shortage import give_back, is_shortage
+
+from .jobs import Job
+from .limits import Limits
+from .turns import Turns
 
 log = logging.getLogger(__name__)
 
 _MOST_ASIDES = 32
 """Looks aside that may wait at once."""
+_MOST_OF_ONE = 8
+"""Jobs that may wait for one owner."""
+_LATELY = 20
+"""Jobs whose mean says what one takes."""
+CLOSING = "The studio is closing; try again in a minute."
+SHORTAGE = (
+    "There was not enough memory on the device for this answer; others were not disturbed. Ask with a smaller picture, fewer "
+    "candidates per pass or a shorter text, or start a new chat."
+)
+
+
+class Refused(RuntimeError):
+    """A job cannot be taken now. The message is for people."""
 
 
 class Worker:
-    """Loads the target as its first job. `load` is called again for the next question if loading failed."""
+    """Loads the target as its first job. `load` is called again for the next question if loading failed.
 
-    def __init__(self, load: Callable[[], Any]) -> None:
-        self._load = load
+    At most `limits.running` jobs have turns, one at a time of each owner; `limits.waiting` more wait in the order in which
+    they were asked for. `ended` is told of every job that ended, on whatever thread ended it. Jobs may be asked for and
+    stopped by any thread.
+    """
+
+    def __init__(
+        self, load: Callable[[], Any], limits: Limits = Limits(), ended: Callable[[Job], None] = lambda job: None,
+        clock: Callable[[], float] = time.perf_counter,
+    ) -> None:  # fmt: skip
+        self._load, self.limits, self._ended, self._clock = load, limits, ended, clock
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="device")
-        self._queue: list[Job] = []
-        """The job at work first, then those that wait."""
+        self._waiting: list[Job] = []
+        self._turns: Turns[Job] = Turns()
+        """Those that run. Changed on the device's thread alone, with the lock held."""
         self._asides: deque[tuple[Callable[[Any], Any], Future]] = deque()
-        self._at_work = False
+        self._at_work = self._closing = False
         self._lock = threading.Lock()
+        self._took: deque[float] = deque(maxlen=_LATELY)
         self._started = time.monotonic()
         self.target: Any = None
         self.error = ""
@@ -50,26 +78,55 @@ class Worker:
         return self.target is None and not self.error
 
     @property
+    def closing(self) -> bool:
+        return self._closing
+
+    @property
     def seconds_loading(self) -> float:
         return time.monotonic() - self._started
 
-    def ask(self, job: Job) -> Any:
-        """Queue an answer or a race and return it; its state tells how it goes."""
+    @property
+    def counts(self) -> tuple[int, int]:
+        """How many run and how many wait."""
         with self._lock:
+            return len(self._turns), len(self._waiting)
+
+    def ask(self, job: Job) -> Any:
+        """Queue an answer or a race and return it; its state tells how it goes. Raises Refused when too many wait."""
+        with self._lock:
+            if self._closing:
+                raise Refused(CLOSING)
+            if len(self._turns) + len(self._waiting) >= self.limits.running + self.limits.waiting:
+                wait = self._estimate(len(self._waiting))
+                raise Refused(f"Too many people are asking at the moment: {len(self._waiting)} questions wait already. Try "
+                              f"again in {_about(wait) if wait else 'a minute'}.")  # fmt: skip
+            if sum(other.conversation.owner == job.conversation.owner for other in self._waiting) >= _MOST_OF_ONE:
+                raise Refused(f"You have {_MOST_OF_ONE} questions waiting already; let these be answered first.")
             job._worker = self
             job._enter()
-            self._queue.append(job)
+            self._waiting.append(job)
             self._wake()
         return job
 
     def ahead(self, job: Job) -> int:
-        """How many other jobs come first; those stopped while they waited are not among them."""
+        """How many others run or come before a job that waits; 0 for one that has its turns."""
         with self._lock:
-            return self._queue.index(job) if job in self._queue else 0
+            return len(self._turns) + self._waiting.index(job) if job in self._waiting else 0
+
+    def wait(self, job: Job) -> str:
+        """About how long it will be until a waiting job has its first turn, in words; empty while nobody can tell."""
+        with self._lock:
+            seconds = self._estimate(self._waiting.index(job)) if job in self._waiting else None
+        return _about(seconds) if seconds else ""
+
+    def _estimate(self, place: int) -> float | None:
+        """Jobs share the device, so one ends in about the time that one takes alone, however many run."""
+        missing = place + 1 - (self.limits.running - len(self._turns))
+        return max(missing, 0) * statistics.fmean(self._took) if self._took else None
 
     def aside(self, function: Callable[[Any], Any]) -> Future:
-        """Have `function(target)` done on the device's thread: at once when it is idle, else between two passes of the
-        job at work, off its clock. For short looks at what only that thread may touch, such as a drafter's memories.
+        """Have `function(target)` done on the device's thread: at once when it is idle, else between two pieces of work,
+        off everybody's clock. For short looks at what only that thread may touch, such as a drafter's memories.
 
         What the function raises is the future's. So is a RuntimeError with a sentence when no model is loaded or when
         too many wait already.
@@ -87,12 +144,18 @@ class Worker:
         future.set_exception(RuntimeError(refusal))
         return future
 
-    def close(self) -> None:
-        """Stop everything: the job at work ends with its pass, and those that wait never begin."""
+    def close(self, patience: float = 0.0) -> bool:
+        """Stop everything: what runs ends with its pass, what waits never begins, and nothing new is taken. Whether all of
+        it has ended within `patience` seconds."""
         with self._lock:
-            jobs = list(self._queue)
+            self._closing = True
+            jobs = [*self._turns, *self._waiting]
         for job in jobs:
             job.stop()
+        deadline = time.monotonic() + patience
+        while not all(job.ended for job in jobs) and time.monotonic() < deadline:
+            time.sleep(0.01)
+        return all(job.ended for job in jobs)
 
     def _wake(self) -> None:
         """The caller holds the lock."""
@@ -101,17 +164,26 @@ class Worker:
             self._thread.submit(self._work)
 
     def _work(self) -> None:
-        """Do one job after another until none waits."""
+        """Pieces of work in turns until nobody wants any."""
         while True:
             self._look_aside()
+            for job in self._turns:
+                if job.stopped:
+                    self._finish(job)
             with self._lock:
-                if not self._queue:
+                if not self._turns and not self._waiting:
                     if self._asides:
                         continue
                     self._at_work = False
                     return
-                job = self._queue[0]
-            self._run(job)
+                fresh = bool(self._waiting)
+            if fresh and not self._loaded():
+                continue
+            with self._lock:
+                self._admit()
+                job = self._turns.next()
+            if job is not None:
+                self._piece(job)
 
     def _look_aside(self) -> None:
         """On the device's thread, between two pieces of work: what was asked for aside until now."""
@@ -125,45 +197,80 @@ class Worker:
             except Exception as error:
                 future.set_exception(error)
 
-    def _run(self, job: Job) -> None:
-        error = ""
-        try:
-            self._ensure_loaded()
-            if not self._begin(job):
+    def _loaded(self) -> bool:
+        """Load the model if need be; where that fails, so do all that wait for it."""
+        self._ensure_loaded()
+        if self.error:
+            with self._lock:
+                waiting = list(self._waiting)
+            for job in waiting:
+                self._leave(job, f"The model could not be loaded: {self.error}")
+        return not self.error
+
+    def _admit(self) -> None:
+        """Give turns to those that wait, where there is room; one at a time of each owner. The caller holds the lock."""
+        served = {job.conversation.owner for job in self._turns}
+        for job in tuple(self._waiting):
+            if len(self._turns) >= self.limits.running:
                 return
-            if self.error:
-                error = f"The model could not be loaded: {self.error}"
-            else:
-                job._run(self.target)
+            if job.conversation.owner not in served:
+                served.add(job.conversation.owner)
+                self._waiting.remove(job)
+                self._turns.add(job)
+                job.waited = time.monotonic() - job.asked
+                job._now("reading")
+
+    def _piece(self, job: Job) -> None:
+        error, more, short, begun = "", False, False, self._clock()
+        try:
+            more = job._advance(self.target)
         except (ValueError, TypeError) as mistake:  # the engine's sentences about what a person gave it
             error = sentence(mistake)
         except Exception as mistake:
-            log.exception("an answer failed")
-            error = f"Something went wrong while answering ({type(mistake).__name__}: {sentence(mistake)})"
-        finally:
-            with self._lock:
-                self._leave(job, error)
+            if short := is_shortage(mistake):
+                error = SHORTAGE
+                log.error("out of memory: an answer was ended")
+            else:
+                log.exception("an answer failed")
+                error = f"Something went wrong while answering ({type(mistake).__name__}: {sentence(mistake)})"
+        spent = self._clock() - begun
+        job.used += spent
+        self._turns.took(job, spent)
+        if short:  # now that nothing of the failed piece is referred to any more
+            job.conversation.release()
+            give_back()
+        if not more:
+            self._finish(job, error)
 
-    def _begin(self, job: Job) -> bool:
-        """From now on a stop has to wait for the end of a pass. False if the job was stopped before."""
-        with self._lock:
-            if not job.ended:
-                job._now("reading")
-            return not job.ended
+    def _finish(self, job: Job, error: str = "") -> None:
+        """End a job that has its turns."""
+        try:
+            job._end()
+        except Exception as mistake:
+            log.exception("an answer could not be left off")
+            error = error or f"Something went wrong while ending ({type(mistake).__name__})."
+        if not job.stopped and not error:
+            self._took.append(job.used)
+        job.conversation.tidy(self.limits.memory_megabytes * 1e6)
+        self._leave(job, error)
 
     def _withdraw(self, job: Job) -> None:
-        with self._lock:
-            if job.state == "waiting":
-                self._leave(job)
+        """A stopped job leaves at once while it waits, else before its next piece of work."""
+        self._leave(job, only_waiting=True)
 
-    def _leave(self, job: Job, error: str = "") -> None:
-        """The one way out of the queue. The caller holds the lock."""
-        if job not in self._queue:
-            return
-        self._queue.remove(job)
-        job._leave()
-        job.error = error
-        job._now("failed" if error else "done")
+    def _leave(self, job: Job, error: str = "", only_waiting: bool = False) -> None:
+        """The one way out."""
+        with self._lock:
+            if job in self._waiting:
+                self._waiting.remove(job)
+            elif job in self._turns and not only_waiting:
+                self._turns.remove(job)
+            else:
+                return
+            job._leave()
+            job.error = error
+            job._now("failed" if error else "done")
+        self._ended(job)
 
     def _ensure_loaded(self) -> None:
         if self.target is not None:
@@ -174,6 +281,14 @@ class Worker:
         except Exception as error:
             log.exception("the model could not be loaded")
             self.error = sentence(error)
+        else:
+            log.info("the model is loaded", extra={"seconds": round(self.seconds_loading, 1)})
+
+
+def _about(seconds: float) -> str:
+    if seconds < 90:
+        return f"about {max(round(seconds / 5) * 5, 5)} s"
+    return f"about {round(seconds / 60)} minutes"
 
 
 _FOLDERS = re.compile(r"""(?<![\w:/.])(?:/[^\s/'":,]+)+/(?=[^\s/'"])|\b[A-Za-z]:\\(?:[^\s\\'":]+\\)+""")

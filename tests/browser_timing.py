@@ -22,7 +22,8 @@ from pathlib import Path
 from playwright.sync_api import Page, expect
 
 import recap
-from studio.conversation import Answer, Conversation
+from studio.conversation import Conversation
+from studio.jobs import Answer
 from studio.worker import Worker
 
 from . import synthetic

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 import recap
-from studio.conversation import Answer, Contest, Conversation
+from studio.conversation import Conversation
+from studio.jobs import Answer, Contest
 from studio.worker import Worker
 
 from . import tiny

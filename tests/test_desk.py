@@ -16,8 +16,9 @@ import pytest
 
 from recap.trace import Trace
 from studio import settings
-from studio.conversation import Answer, Conversation
+from studio.conversation import Conversation
 from studio.desk import BUSY, NOTHING, Desk
+from studio.jobs import Answer
 from studio.worker import Worker
 from visual import text
 

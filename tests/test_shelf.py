@@ -104,3 +104,13 @@ def test_many_threads_at_once() -> None:
     for thread in threads:
         thread.join(60)
     assert failures == [] and len(shelf._places) == 8
+
+
+def test_nobody_pushes_out_what_belongs_to_others() -> None:
+    shelf = Shelf(limit=4)
+    few = [shelf.put(trace(10), owner="few") for _ in range(2)]
+    many = [shelf.put(trace(10), owner="many") for _ in range(10)]
+    assert all(shelf.get(name) is not None for name in few)
+    assert [shelf.get(name) is not None for name in many] == [False] * 8 + [True] * 2
+    shelf.drop("few")
+    assert all(shelf.get(name) is None for name in few) and shelf.get(many[-1]) is not None

@@ -15,7 +15,7 @@ import pytest
 import recap
 from recap.trace import Step, Trace
 from studio import recordings, views
-from studio.conversation import Answer, Contest
+from studio.jobs import Answer, Contest
 from studio.shelf import Shelf
 from studio.visitors import Visitors
 from studio.worker import Worker

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
-from studio.conversation import Answer, Conversation
+from studio.conversation import Conversation
+from studio.jobs import Answer
+from studio.limits import Limits
 from studio.visitors import Visitors
 from studio.worker import Worker
 
@@ -168,3 +171,65 @@ def test_a_lost_heartbeat_costs_no_conversation(visitors: Visitors) -> None:
     visitors.leave("a")  # the heartbeat broke, the page did not notice
     assert visitors.of("a") is mine
     assert visitors.arrive("b", mine.key, sure=True) is mine
+
+
+class Held(Conversation):
+    """A conversation that says whether the engine's session is there, without an engine."""
+
+    held = False
+
+    @property
+    def holds(self) -> bool:
+        return self.held
+
+
+@pytest.fixture
+def crowd(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[Visitors, list[Conversation]]]:
+    """`crowd(**limits)`: visitors whose conversations are as told, and what was given back or gone, in order."""
+    monkeypatch.setattr("studio.visitors.Conversation", Held)
+
+    def make(**limits: float) -> tuple[Visitors, list[Conversation]]:
+        ends: list[Conversation] = []
+
+        def release(conversation: Held) -> None:
+            conversation.held = False
+            ends.append(conversation)
+
+        return Visitors(lambda: clock.now, clock.sleep, Limits(**limits), release, ends.append), ends
+
+    return make
+
+
+def test_who_is_quiet_for_long_gives_cache_and_memories_back(clock: Clock, crowd: Callable[..., Any]) -> None:
+    visitors, released = crowd(idle_minutes=10)
+    quiet, busy, empty = (visitors.of(name) for name in "abc")
+    quiet.held = busy.held = True
+    busy.answer = object()
+    clock.now += 601
+    visitors.tidy()
+    assert released == [quiet] and visitors.of("a") is quiet and len(visitors) == 3
+    quiet.held, busy.answer = True, None
+    visitors.tidy()
+    assert released == [quiet, busy], "it has just spoken; the other is quiet now"
+    assert empty not in released
+
+
+def test_only_so_many_hold_a_cache_and_so_many_pages_are_open(clock: Clock, crowd: Callable[..., Any]) -> None:
+    visitors, ends = crowd(sessions=2, visitors=5)
+    pages = []
+    for name in "abcde":
+        clock.now += 1
+        pages.append(visitors.of(name))
+        pages[-1].held = True
+    visitors.tidy()
+    assert ends == pages[:3], "those not heard of for longest"
+    clock.now += 1
+    visitors.of("b")
+    sixth = visitors.of("f")
+    visitors.tidy()
+    assert len(visitors) == 5 and visitors.of("f") is sixth and visitors.known(pages[0].key) is pages[0]
+    for name in "ghijk":
+        clock.now += 1
+        visitors.of(name)
+        visitors.tidy()
+    assert pages[0] in ends[3:] and visitors.known(pages[0].key) is None, "gone for good after the last four that left"

@@ -14,7 +14,7 @@ from starlette.testclient import TestClient
 from starlette.websockets import WebSocketDisconnect
 
 from studio import words
-from studio.conversation import Answer
+from studio.jobs import Answer
 from studio.visitors import Visitors
 from studio.worker import Worker
 

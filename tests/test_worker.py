@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from studio import inputs
-from studio.conversation import Answer, Conversation
+from studio.conversation import Conversation
 from studio.examples import QUESTION, examples
+from studio.jobs import Answer
 from studio.worker import Worker, sentence
 
 
@@ -65,7 +66,7 @@ def test_a_stopped_answer_leaves_the_queue_and_the_visitor_may_ask_again() -> No
         visitor.clear() if number % 2 else visitor.stop()
         assert waiting.ended and visitor.answer is None
     worker.ask(last)
-    assert worker.ahead(last) == 1 and len(worker._queue) == 2 and worker._thread._work_queue.qsize() == 0
+    assert worker.ahead(last) == 1 and len(worker._waiting) == 2 and worker._thread._work_queue.qsize() == 0
     gate.set()
     wait(first)
     wait(last)
@@ -79,7 +80,7 @@ def test_an_abandoned_answer_loads_nothing() -> None:
     answer.conversation.close()
     gate.set()
     worker._thread.shutdown(wait=True)
-    assert answer.state == "done" and loads == [] and worker._queue == []
+    assert answer.state == "done" and loads == [] and worker._waiting == []
 
 
 def test_stop_and_start_never_disagree() -> None:
@@ -95,7 +96,7 @@ def test_stop_and_start_never_disagree() -> None:
         answer.stop()
         worker._thread.shutdown(wait=True)
         assert states[-1] in ("done", "failed") and sum(state in ("done", "failed") for state in states) == 1
-        assert worker._queue == [] and answer.conversation.answer is None
+        assert worker._waiting == [] and answer.conversation.answer is None
 
 
 def test_sentences_name_no_folder_of_this_machine() -> None:

@@ -24,7 +24,7 @@ from .prompting import PromptTokenizer
 from .runtime import Runtime
 
 _PREFILL_TOKENS = 1024
-"""Prompt tokens evaluated at once."""
+"""Prompt tokens evaluated at once, unless the runtime names fewer: others wait meanwhile."""
 _BYTE = re.compile("<0x[0-9A-F]{2}>")
 """How vocabularies with byte fallback name a single byte."""
 
@@ -168,11 +168,12 @@ class Target:
         # a placeholder that the model itself said stands for no picture: it is evaluated apart from those that do
         said = np.nonzero((prompt.ids[start:] == self.placeholder) & ~prompt.pictured()[start:])[0] + start
         cuts = {start, n, *said.tolist(), *(said + 1).tolist()}
-        at = start + _PREFILL_TOKENS
+        part = min(_PREFILL_TOKENS, getattr(self.runtime, "prefill_tokens", _PREFILL_TOKENS))
+        at = start + part
         while at < n:
             at = next((span.end for span in prompt.spans if span.start < at < span.end), at)
             cuts.add(at)
-            at += _PREFILL_TOKENS
+            at += part
         return sorted(cuts)
 
     def _evaluate(self, prompt: Prompt, begin: int, end: int, cache: PackedCache) -> torch.Tensor:

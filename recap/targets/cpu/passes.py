@@ -61,6 +61,8 @@ class Passes:
     Raises ValueError for a model that the kernels do not compute, and for damaged weights.
     """
 
+    prefill_tokens = PREFILL_ROWS
+    """Prompt tokens after which others may have a turn; it costs nothing, since a pass holds no more anyway."""
     mrope = False
     body_inputs: frozenset[str] = frozenset()
 
