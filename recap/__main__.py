@@ -12,7 +12,7 @@ from .commands import INTERRUPTED
 COMMANDS = {
     "generate": "ask a question, with pictures or without, and stream the answer",
     "trace": "read a recorded trace",
-    "bench": "measure: the drafting core, acceptance on a file of prompts",
+    "bench": "measure: all methods on the same inputs, and the parts by themselves",
     "info": "what is installed and what would be used",
 }
 

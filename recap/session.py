@@ -216,14 +216,18 @@ class Session:
         self.cache.truncate(length)
         self._cached_keys = self._cached_keys[:length]
 
+    def show(self, picture: Picture) -> None:
+        """Take a picture that was encoded elsewhere for the same target: questions about it find it encoded."""
+        self._pictures.pop(picture.digest, None)
+        self._pictures[picture.digest] = picture
+        while len(self._pictures) > _REMEMBERED_PICTURES:
+            del self._pictures[next(iter(self._pictures))]
+
     def _see(self, source: Any) -> Picture:
         opened = self.target.open(source)
-        known = self._pictures.get(opened.digest)
-        if known is None:
-            known = self._pictures[opened.digest] = self.target.see(opened)
-            while len(self._pictures) > _REMEMBERED_PICTURES:
-                del self._pictures[next(iter(self._pictures))]
-        return known
+        if opened.digest not in self._pictures:
+            self.show(self.target.see(opened))
+        return self._pictures[opened.digest]
 
     def _reusable(self, prompt: Prompt) -> int:
         """Length of the cached prefix of the prompt, never inside a picture and never the whole prompt."""

@@ -6,6 +6,7 @@ so a trace survives JSON exactly (`recap.trace_json`).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -255,6 +256,22 @@ class Trace:
         if other is None or not other.token_ids or other.seconds <= 0 or self.seconds <= 0:
             return None
         return self.tokens_per_second / (len(other.token_ids) / other.seconds)
+
+    def margin(self, index: int, theirs: int) -> float | None:
+        """By how much the target's logit of the answer's token `index` exceeds that of another token, `theirs`.
+
+        From the row at the node that decided it: the softmax cancels out of a ratio, whose logarithm is the difference of
+        the logits. None where that is not on record: the row lacks a token, or the prompt decided, of which none is kept.
+        """
+        start = 1
+        for step in self.steps:
+            if start <= index < start + len(step.committed):
+                row = step.target[[0, *step.accepted_nodes][index - start]]
+                held = dict(zip(self.table.rows[row].ids, self.table.rows[row].probs)) if row >= 0 else {}
+                ours, other = held.get(self.token_ids[index], 0.0), held.get(theirs, 0.0)
+                return math.log(ours / other) if ours > 0 and other > 0 else None
+            start += len(step.committed)
+        return None
 
     def to_json(self) -> str:
         """One JSON document; `from_json` gives an equal trace back."""

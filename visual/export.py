@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
-import json
 import os
 import shutil
 import subprocess
 import tempfile
 from collections.abc import Callable
-from functools import cache
 from html import escape
 from pathlib import Path
 from typing import NamedTuple
 
-from plotly.offline import get_plotlyjs
-
 from recap.trace import Step, Trace
 
-from . import inspector, memory, race, reasons, ribbon, same, summary, throughput, tree, weights
+from . import inspector, memory, offline, race, reasons, ribbon, same, summary, throughput, tree, weights
 from .canvas import Spec
 from .listing import METHODS
 from .text import shorten, visible
@@ -217,28 +211,17 @@ def _words(some: str, width: float) -> str:
     return shorten(visible(some[:300]).replace("␣", " "), width)
 
 
-@cache
-def _plotly() -> str:
-    return get_plotlyjs()
-
-
 def _document(
     trace: Trace, title: str, theme: str, pages: list[str], plain: Spec | None, size: tuple[int, int] | None = None
 ) -> Document:
     question = trace.messages[-1]["content"] if trace.messages else ""
     run = ", ".join(_words(some, 40) for some in (trace.model, trace.dtype, trace.device))
     head = "".join(f"<div>{escape(line)}</div>" for line in (title, f"“{_words(question, 90)}”", run))
-    scripts = [_plotly(), DRAW] if plain is not None else []
-    hashes = " ".join(f"'sha256-{_digest(script)}'" for script in scripts) or "'none'"
-    policy = (
-        f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'; img-src data: blob:; "
-        "base-uri 'none'; form-action 'none'"
-    )
+    scripts = [offline.plotly(), DRAW] if plain is not None else []
+    policy = offline.policy(scripts)
     body = "\n".join(pages)
     if plain is not None:
-        # inside a script element only "</" and "<!--" would be read as HTML
-        held = json.dumps(plain, allow_nan=False).replace("<", "\\u003c")
-        body = f'<div id="figure"></div>\n{body}\n<script type="application/json" id="spec">{held}</script>\n'
+        body = f'<div id="figure"></div>\n{body}\n<script type="application/json" id="spec">{offline.held(plain)}</script>\n'
         body += "\n".join(f"<script>{script}</script>" for script in scripts)
     html = (
         f'<!DOCTYPE html>\n<html lang="en" class="{theme}">\n<head>\n<meta charset="utf-8">\n'
@@ -252,10 +235,6 @@ def _document(
     if size is None and plain is not None:
         size = plain["layout"]["width"] + 2 * MARGIN, plain["layout"]["height"] + HEAD + 2 * MARGIN
     return Document(html, *(size or (640, 480)))
-
-
-def _digest(script: str) -> str:
-    return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
 
 
 def _panel_styles() -> str:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from html import escape
 
 from recap.trace import Comparison, Trace
 
-from . import knowledge
 from .text import quote
 
 
@@ -36,7 +34,7 @@ def difference(trace: Trace) -> Difference | None:
     at = other.first_difference
     ours, theirs = (ids[at] if at < len(ids) else None for ids in (trace.token_ids, other.token_ids))
     name = trace.table.text
-    margin = None if ours is None or theirs is None else _margin(trace, at, ours, theirs)
+    margin = None if ours is None or theirs is None else trace.margin(at, theirs)
     return Difference(
         at, None if ours is None else name(ours), None if theirs is None else name(theirs), ours, theirs, margin
     )
@@ -87,18 +85,3 @@ def _shorter(trace: Trace, other: Comparison) -> str:
         return "this answer was stopped there"
     return "this answer is still being written" if not trace.finish_reason else "this answer ended earlier"
 
-
-def _margin(trace: Trace, index: int, ours: int, theirs: int) -> float | None:
-    """From the row at the node that decided a token: the softmax cancels out of a ratio, whose logarithm is the
-    difference of the logits. The first token was decided by the prompt, of which no row is kept."""
-    row = None
-    start = 1
-    for step in trace.steps:
-        if start <= index < start + len(step.committed):
-            node = [0, *step.accepted_nodes][index - start]
-            row = knowledge.row(step, step.target[node])
-        start += len(step.committed)
-    one, other = knowledge.held(row, ours), knowledge.held(row, theirs)
-    if one is None or other is None or one.prob <= 0 or other.prob <= 0:
-        return None
-    return math.log(one.prob / other.prob)

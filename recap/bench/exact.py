@@ -1,8 +1,8 @@
 """Whether drafting changes answers: by number format, with the exact mode off and on, and in transformers itself.
 
-Every prompt of a file (JSONL, as for `bench prompts`) is answered by plain decoding (AR) and by RECAP with the paper's
-trees, and by transformers' own `generate` with and without prompt lookup. Counted is how many answers have the same
-tokens, where the others part, and what the mode costs: both modes of a number format take turns, prompt by prompt.
+The first turn of every input of a manifest (as for `bench run`) is answered by plain decoding (AR) and by RECAP with the
+paper's trees, and by transformers' own `generate` with and without prompt lookup. Counted is how many answers have the
+same tokens, where the others part, and what the mode costs: both modes of a number format take turns, prompt by prompt.
 """
 
 from __future__ import annotations
@@ -10,23 +10,23 @@ from __future__ import annotations
 import argparse
 import statistics
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 from tqdm import tqdm
 
-from ..config import RecapConfig
 from ..trace import first_difference
-from .prompts import measure
+from .contenders import PLAIN, contenders
+from .manifest import Input
+from .peers import PEERS, Peer
 from .questions import keep, read_options
 
 CONTENDERS = ("torch-bfloat16", "torch-float16", "torch-float32", "compiled")
 """Passes and number format. The compiled passes are those of the built-in model; their arithmetic is float32."""
-LOOKUP = 10
-"""Tokens that transformers' prompt lookup drafts at once."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", help='JSONL: a line is {"prompt": ...} or {"turns": [...]}, "images" if you like')
+    parser.add_argument("file", type=Path, help="a manifest as for `bench run`; the first turn of each input is asked")
     parser.add_argument("--max-new-tokens", type=int, default=64, help="(default: %(default)s)")
     parser.add_argument("--limit", type=int, help="only the first so many prompts")
     parser.add_argument(
@@ -97,34 +97,26 @@ def answers(
     """For each question: whether the target says exact, and the first token in which RECAP and AR differ (None: in
     none), tokens per second of both; under "transformers" the first difference of its prompt lookup and its greedy
     generate, where it was asked."""
-    config = RecapConfig(budget="paper")
-    measured = measure(target, questions, config, {"paper": ("recap", "paper")}, max_new_tokens)
-    for question, record in zip(questions, measured):
-        ours = record["contenders"]["paper"]
+    from .runner import measure
+
+    inputs = [Input(str(at), "", (asked["prompt"],), tuple(asked["images"])) for at, asked in enumerate(questions)]
+    measured = measure(target, inputs, contenders(["recap"], ["paper"]), max_new_tokens)
+    peers = [Peer(name, target.model, sorted(target.end_ids), max_new_tokens) for name in PEERS] if lookup else []
+    for number, records in enumerate(measured):
+        if "error" in records[0]:
+            raise ValueError(f"prompt {number + 1} cannot be asked: {records[0]['error']}")
+        by_name = {record["name"]: record for record in records}
+        plain, ours = by_name[PLAIN], by_name["recap paper"]
         answer = {
-            "checked": target.exact, "number": record["number"], "tokens": record["tokens"], "tau": ours["tau"],
-            "nodes": ours["nodes"], "first_difference": ours["first_difference"],
-            "tok/s": {"ar": record["tok/s"], "recap": ours["tok/s"]},
+            "checked": target.exact, "number": number, "tokens": plain["tokens"], "tau": ours["tau"],
+            "nodes": ours["nodes"], "first_difference": ours["difference"] and ours["difference"]["token"],
+            "tok/s": {name: record["tokens"] / record["T"] for name, record in (("ar", plain), ("recap", ours))},
         }  # fmt: skip
-        if lookup and (not question["images"] or target.placeholder is None):
+        question = questions[number]
+        if peers and (not question["images"] or target.placeholder is None):
             ids = target.prompt(question["prompt"], question["images"]).ids
-            answer["transformers"] = first_difference(*transformers_answers(target.model, ids, max_new_tokens))
+            answer["transformers"] = first_difference(*(peer(ids).token_ids for peer in peers))
         yield answer
-
-
-def transformers_answers(model: Any, ids: Any, max_new_tokens: int) -> tuple[list[int], list[int]]:
-    """transformers' greedy answers to a prompt of these ids: with its prompt lookup, and without."""
-    import torch
-
-    prompt = torch.from_numpy(ids)[None].to(model.device)
-    asked = dict(
-        attention_mask=torch.ones_like(prompt), do_sample=False, max_new_tokens=max_new_tokens, repetition_penalty=1.0,
-        temperature=None, top_p=None, top_k=None,
-    )  # fmt: skip
-    with torch.inference_mode():
-        drafted = model.generate(prompt, prompt_lookup_num_tokens=LOOKUP, **asked)
-        plain = model.generate(prompt, **asked)
-    return drafted[0, len(ids) :].tolist(), plain[0, len(ids) :].tolist()
 
 
 def report(records: list[dict[str, Any]], model: str) -> str:

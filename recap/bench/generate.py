@@ -1,11 +1,11 @@
-"""Whole answers of the built-in language model: our decoding beside transformers' own `generate`, on a JSONL file.
+"""Writing alone, of the built-in language model: our decoding beside transformers' own `generate`, on a manifest.
 
 All contenders have the same weights, get the same prompt ids and stop at the same end tokens: `transformers`, its
 greedy `generate` in torch; `prompt_lookup`, the same with prompt_lookup_num_tokens=10; `ar`, our plain decoding;
 `recap-auto` and `recap-paper`, RECAP with each budget, U being kept over the file. They answer every prompt in turns
 which of them goes first; `--repeats` goes through the whole file again, each time with empty memories. Time is that of
-prefill and decoding: the front end, which writes down what it sees in a picture, is left out for all. Only for
-the model "builtin".
+prefill and decoding: the front end, which writes down what it sees in a picture, is left out for all, unlike in
+`bench run --peers`. Only for the model "builtin".
 """
 
 from __future__ import annotations
@@ -14,32 +14,18 @@ import argparse
 import statistics
 from collections import defaultdict
 from collections.abc import Callable, Iterator
-from time import perf_counter
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from ..commands import options as shared
 from . import questions
+from .peers import LOOKUP, REFERENCE, Answer, Peer, load_model
 
-REFERENCE = "transformers"
-LOOKUP = "prompt_lookup"
 PLAIN = "ar"
 BUDGETS = {"recap-auto": "auto", "recap-paper": "paper"}
 CONTENDERS = (REFERENCE, LOOKUP, PLAIN, *BUDGETS)
 TORCH_DTYPES = ("float32", "bfloat16")
-_LOOKUP_TOKENS = 10
-
-
-class Answer(NamedTuple):
-    token_ids: list[int]
-    seconds: float
-    """Prefill and decoding."""
-
-    @property
-    def tokens_per_second(self) -> float:
-        return len(self.token_ids) / self.seconds
-
 
 Contender = Callable[[dict[str, Any], np.ndarray], Answer]
 """Called with a question and the ids of its prompt."""
@@ -68,12 +54,11 @@ def run(options: argparse.Namespace) -> int:
     import torch
     import transformers
 
-    from ..targets.builtin.language_model import load_language_model
     from ..targets.loading import load_target
 
     target = load_target("builtin", "cpu", threads=options.threads, progress=shared.tell)
     remember_pictures(target)
-    model, _ = load_language_model(getattr(torch, options.torch_dtype), progress=shared.tell)
+    model = load_model(target, shared.tell, options.torch_dtype)
     ids = [target.prompt(question["prompt"], question["images"]).ids for question in asked]
     hello = {"prompt": "Hello.", "images": []}
     for contender in contenders(names, target, model, max_new_tokens=8).values():  # what is loaded on first use
@@ -115,8 +100,8 @@ def contenders(names: list[str], target: Any, model: Any, max_new_tokens: int) -
             return _ours(Session(target, "recap", config), max_new_tokens)
         if name == PLAIN:
             return _ours(Session(target, "ar"), max_new_tokens)
-        lookup = {"prompt_lookup_num_tokens": _LOOKUP_TOKENS} if name == LOOKUP else {}
-        return _transformers(model, sorted(target.end_ids), max_new_tokens, **lookup)
+        peer = Peer(name, model, sorted(target.end_ids), max_new_tokens)
+        return lambda question, ids: peer(ids)
 
     return {name: made(name) for name in names}
 
@@ -132,26 +117,6 @@ def _ours(session: Any, max_new_tokens: int) -> Contender:
         if not np.array_equal(done.prompt_ids, ids):
             raise RuntimeError(f"the prompt {question['prompt']!r} did not give the same ids again")
         return Answer(done.token_ids, done.prefill_seconds + done.decode_seconds)
-
-    return answer
-
-
-def _transformers(model: Any, end_ids: list[int], max_new_tokens: int, **lookup: int) -> Contender:
-    import torch
-    from transformers import GenerationConfig
-
-    config = GenerationConfig(
-        do_sample=False, max_new_tokens=max_new_tokens, eos_token_id=end_ids, pad_token_id=end_ids[0], **lookup
-    )
-
-    def answer(question: dict[str, Any], ids: np.ndarray) -> Answer:
-        prompt = torch.from_numpy(ids)[None]
-        mask = torch.ones_like(prompt)
-        clock = perf_counter()
-        with torch.inference_mode():
-            output = model.generate(prompt, attention_mask=mask, generation_config=config)
-        seconds = perf_counter() - clock
-        return Answer(output[0, len(ids) :].tolist(), seconds)
 
     return answer
 

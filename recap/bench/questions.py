@@ -1,66 +1,42 @@
-"""The questions of a measurement: a JSONL file, gone through as often as the options say.
-
-A line holds "prompt", or "turns" of which the first is asked, and may hold "id", "category" and "images" (paths beside
-the file).
-"""
+"""What the smaller measurements have in common: they ask the first turn of every input of a manifest."""
 
 from __future__ import annotations
 
 import argparse
 import json
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from . import manifest
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The file, --max-new-tokens, --limit, --repeats, --json."""
-    parser.add_argument(
-        "file",
-        help='JSONL: a line is {"prompt": ...} or {"turns": [...]}, with "id", "category" and "images" (a list of paths) '
-        "if you like",
-    )
+    parser.add_argument("file", type=Path, help="a manifest as for `bench run`; the first turn of each input is asked")
     parser.add_argument("--max-new-tokens", type=int, default=150, help="(default: %(default)s)")
-    parser.add_argument("--limit", type=int, help="only the first so many prompts")
+    parser.add_argument("--limit", type=int, help="only the first so many inputs")
     parser.add_argument("--repeats", type=int, default=1, help="medians over so many repetitions (default: %(default)s)")
-    parser.add_argument("--json", metavar="FILE", help="write one record per prompt and repetition, JSONL")
+    parser.add_argument("--json", metavar="FILE", help="write one record per input and repetition, JSONL")
 
 
 def read_options(options: argparse.Namespace) -> list[dict[str, Any]]:
-    """The questions asked for. Raises ValueError for a file or a number that cannot be used."""
+    """The questions asked for: "id", "category", "prompt", "images". Lines that are none are told on stderr.
+
+    Raises ValueError for a file or a number that cannot be used.
+    """
     for name in ("max_new_tokens", "limit", "repeats"):
         value = getattr(options, name, None)
         if value is not None and value < 1:
             raise ValueError(f"--{name.replace('_', '-')} must be 1 or more, got {value}")
-    if not Path(options.file).is_file():
-        raise ValueError(f"there is no file {options.file!r}")
-    return read(Path(options.file))[: options.limit]
-
-
-def read(path: Path) -> list[dict[str, Any]]:
-    """Questions of a file. Raises ValueError naming the line that is not one, or whose picture is missing."""
-    questions = []
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
-        if not line.strip():
-            continue
-        try:
-            raw = json.loads(line)
-            prompt = raw["prompt"] if "prompt" in raw else raw["turns"][0]
-            if not isinstance(prompt, str):
-                raise TypeError("the prompt is no text")
-            images = [str(path.parent / name) for name in raw.get("images", [])]
-            unknown = sorted(raw.keys() - {"id", "category", "prompt", "turns", "images"})
-            if unknown:
-                raise ValueError(f"{unknown[0]!r} is not one of id, category, prompt, turns, images")
-            if missing := [name for name in images if not Path(name).is_file()]:
-                raise ValueError(f"there is no picture {missing[0]!r}")
-        except (ValueError, KeyError, IndexError, TypeError, AttributeError) as error:
-            raise ValueError(f'{path}, line {number}: expected {{"prompt": text}} or {{"turns": [text]}} ({error})') from None
-        category = str(raw.get("category", ""))
-        questions.append({"id": str(raw.get("id", number)), "category": category, "prompt": prompt, "images": images})
-    if not questions:
-        raise ValueError(f"{path} holds no prompts")
-    return questions
+    found = manifest.read(options.file)
+    for problem in found.problems:
+        print(problem, file=sys.stderr)
+    return [
+        {"id": one.id, "category": one.category, "prompt": one.turns[0], "images": list(one.images)}
+        for one in found.inputs[: options.limit]
+    ]
 
 
 def repeat(

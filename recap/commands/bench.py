@@ -1,12 +1,15 @@
-"""Measure: the drafting core, passes by their size, exactness, or acceptance and speed on a file of prompts."""
+"""Measure: all methods on the same inputs, and by themselves the drafting core, passes by their size, exactness."""
 
 from __future__ import annotations
 
 import argparse
 
-from ..bench import core, exact, generate, passes, prompts, shape
+from ..bench import core, exact, generate, passes, report, shape
+from ..bench import run as everything
 
-KINDS = {"core": core, "passes": passes, "prompts": prompts, "generate": generate, "exact": exact, "shape": shape}
+KINDS = {
+    "run": everything, "report": report, "generate": generate, "exact": exact, "passes": passes, "core": core, "shape": shape,
+}  # fmt: skip
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
