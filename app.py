@@ -68,6 +68,9 @@ def build(worker: Worker) -> inputs.Checked:
                     forget = parts.memory()
                 with gr.Column(elem_id="traces"):
                     upload, trace_notice = parts.traces()
+                with gr.Column(elem_id="lab"):
+                    lab, measure, stop_measuring = parts.lab()
+                    lab_notice = parts.notice("lab-notice")
         with gr.Column(elem_id="settings"):
             limit, steer, ours, papers = parts.settings()
         key, sure = gr.Textbox(visible=False), gr.Checkbox(visible=False)
@@ -76,6 +79,7 @@ def build(worker: Worker) -> inputs.Checked:
         places = {
             "image": image, "chat": chat, "notice": notice, "prompt": prompt, "send": send, "stop": stop, "retry": retry,
             "race": race, "player": player, "status": status, "trace-notice": trace_notice,
+            "lab-start": measure, "lab-stop": stop_measuring, "lab-notice": lab_notice,
         }  # fmt: skip
         outputs = list(places.values())
         hidden = {"api_visibility": "private", "show_progress": "hidden", "concurrency_limit": None}
@@ -113,6 +117,8 @@ def build(worker: Worker) -> inputs.Checked:
         clear.click(None, None, [prompt, image], js="() => ['', null]", **hidden)
         clear.click(wired(desk.clear), None, outputs, queue=False, **hidden)
         forget.click(wired(desk.forget), None, outputs, queue=False, **hidden)
+        measure.click(wired(desk.measure), [*lab, image], outputs, **hidden)
+        stop_measuring.click(wired(desk.stop_measuring), None, outputs, queue=False, **hidden)
         upload.upload(wired(desk.upload), upload, outputs, queue=False, **hidden)
         image.change(wording.flaw, image, flaw, queue=False, **hidden)
         chosen = samples.click(parts.sample(cards), None, [image, prompt], **hidden)

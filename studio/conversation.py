@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import secrets
 import threading
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import recap
 from recap.config import RecapConfig
 from recap.methods.base import Proposer
 
-from .jobs import Answer, Contest
+from .jobs import Answer, Contest, Job
+
+if TYPE_CHECKING:
+    from .measurement import Measurement
 
 
 class Conversation:
@@ -42,6 +45,10 @@ class Conversation:
         """The race that waits or is in the making, if any."""
         self.latest_contest: Contest | None = None
         """The race that was asked for last, ended or not; it is no part of the chat and outlives `clear`."""
+        self.measurement: Measurement | None = None
+        """The measurement that waits or runs, if any. It keeps nobody from asking."""
+        self.latest_measurement: Measurement | None = None
+        """The one that was asked for last, ended or not; it outlives `clear`."""
         self.growth: list[list[dict[str, int]]] = []
         """For each answer since the memories were empty, rows in U, C and G and bytes after each of its passes; it
         grows along. An answer by a method without memories leaves an empty list."""
@@ -55,6 +62,11 @@ class Conversation:
     def busy(self) -> bool:
         """Whether an answer or a race waits or is in the making."""
         return self.answer is not None or self.contest is not None
+
+    @property
+    def idle(self) -> bool:
+        """Whether nothing at all of it waits or runs."""
+        return not self.busy and self.measurement is None
 
     def session(self, target: Any, config: RecapConfig | None = None) -> recap.Session:
         """The engine's side of this conversation, on the device's thread; U outlives `clear`. A config, where given,
@@ -143,13 +155,21 @@ class Conversation:
             self.growth = []
 
     def stop(self) -> None:
-        for job in (self.answer, self.contest):  # the worker may take them away meanwhile
+        self._stop(self.answer, self.contest)
+
+    def leave(self) -> None:
+        """The page has gone: nothing of it runs any more."""
+        self._stop(self.answer, self.contest, self.measurement)
+
+    def _stop(self, *jobs: Job | None) -> None:
+        for job in jobs:  # the worker may take them away meanwhile
             if job is not None:
                 job.stop()
 
     def close(self) -> None:
         """The visitor has gone: stop and let go of memories and cache."""
         self.clear()
+        self.leave()
         with self._lock:
             self._session, self._fresh, self._forget = None, False, False
-        self.growth, self.latest_contest = [], None
+        self.growth, self.latest_contest, self.latest_measurement = [], None, None

@@ -19,7 +19,7 @@ from recap.trace import Trace
 from recap.trace_json import TraceError, read_trace
 from visual import text
 
-from . import inputs, settings, wording, words
+from . import inputs, measurement, settings, wording, words
 from .conversation import Conversation
 from .jobs import Answer, Contest, Job
 from .shelf import Shelf
@@ -44,6 +44,7 @@ class Desk:
             limits=worker.limits, gone=lambda conversation: self.shelf.drop(conversation.key),
             release=lambda conversation: worker.aside(lambda target: conversation.release()),
         )  # fmt: skip
+        self.laboratory = measurement.Laboratory(worker)
         self._lock = threading.Lock()
         for name, trace in recordings:
             self.shelf.pin(trace, name, note="recording")
@@ -185,6 +186,34 @@ class Desk:
         yield {"player": self._player(mine), "notice": wording.ending(job), "status": wording.status(self.worker),
                **self._buttons(mine)}  # fmt: skip
 
+    def measure(
+        self, mine: Conversation, methods: Any, budget: Any, source: Any, own: Any, limit: Any, most: Any, repeats: Any,
+        picture: str | None,
+    ) -> Iterator[Change]:  # fmt: skip
+        """Measure methods on inputs, while this visitor and others may go on asking."""
+        limits = self.worker.limits
+        try:
+            job = measurement.read(
+                mine, methods, budget, source, own, picture, limit, most, repeats, limits.characters, limits.tokens
+            )
+            self.laboratory.begin(job)
+        except (ValueError, Refused) as error:
+            yield {"lab-notice": wording.notice(str(error))}
+            return
+        yield {"player": self._player(mine), "lab-notice": "", **self._lab_buttons(mine)}
+        try:
+            for _ in job.follow(0.5):
+                pass
+        finally:
+            job.stop()
+        failed = wording.notice(job.error) if job.state == "failed" else ""
+        yield {"player": self._player(mine), "lab-notice": failed, **self._lab_buttons(mine)}
+
+    def stop_measuring(self, mine: Conversation) -> Change:
+        if mine.measurement is not None:
+            mine.measurement.stop()
+        return NOTHING
+
     def stop(self, mine: Conversation) -> Change:
         mine.stop()
         return NOTHING
@@ -243,21 +272,28 @@ class Desk:
             "race": gr.update(interactive=not busy),
         }  # fmt: skip
 
+    def _lab_buttons(self, mine: Conversation) -> Change:
+        measuring = mine.measurement is not None
+        return {"lab-start": gr.update(interactive=not measuring), "lab-stop": gr.update(interactive=measuring)}
+
     def _player(self, mine: Conversation) -> str:
         """What the browser has to know: its key, the trace on show, whether that grows, and the race."""
         job = mine.answer
-        race = mine.latest_contest
+        race, measured = mine.latest_contest, mine.latest_measurement
         live = job is not None
         growing = job is not None and job.trace is not None and self.shelf.get(mine.on_show) is job.trace
         return json.dumps({
             "key": mine.key, "id": None if live and not growing else mine.on_show, "live": live,
             "kind": self.shelf.note(mine.on_show), "race": race and race.name, "racing": mine.contest is not None,
             "traces": len(mine.shown), "remembered": len(mine.growth),
+            "lab": measured and measured.name, "measuring": mine.measurement is not None,
         })  # fmt: skip
 
     def _now(self, mine: Conversation) -> Change:
         """Everything that shows a conversation, as it is at this moment."""
-        return {"chat": mine.messages, "player": self._player(mine), **self._buttons(mine)}
+        return {
+            "chat": mine.messages, "player": self._player(mine), **self._buttons(mine), **self._lab_buttons(mine)
+        }  # fmt: skip
 
 
 def _twice(mine: Conversation, question: Any) -> bool:

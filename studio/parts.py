@@ -14,6 +14,7 @@ import plotly
 from PIL import Image, ImageOps
 
 import recap
+from recap.bench.run import DEFAULT_METHODS
 from visual.listing import METHODS
 from visual.race import explain
 from visual.summary import legend, numbers
@@ -35,8 +36,8 @@ REMEMBERED_KEY = """async () => {
   return [key, await mine];
 }"""
 """The tab's conversation, and whether no other page of this browser has it: pages lock their keys (web/page.js)."""
-SCRIPTS = ("panels.js", "picture.js", "tree.js", "player.js", "race.js", "words.js", "tour.js", "page.js")
-TABS = {"steps": "Steps", "race": "Race", "memory": "Memory", "traces": "Traces"}
+SCRIPTS = ("panels.js", "picture.js", "tree.js", "player.js", "race.js", "lab.js", "words.js", "tour.js", "page.js")
+TABS = {"steps": "Steps", "race": "Race", "memory": "Memory", "traces": "Traces", "lab": "Lab"}
 
 
 def room(name: str, sentence: str = "", classes: str = "", label: str = "") -> gr.HTML:
@@ -225,6 +226,41 @@ def traces() -> tuple[gr.File, gr.HTML]:
     told = notice("trace-notice")
     room("trace-list")
     return upload, told
+
+
+def lab() -> tuple[list[Any], gr.Button, gr.Button]:
+    """Measure several methods on the same inputs: the controls that `studio.measurement.read` takes, and two buttons."""
+    plain('<p class="muted">Several methods answer the same inputs in turns, each with memories of its own, and are compared with '
+          "plain decoding: speed, accepted tokens, and whether the tokens are the same. Only a method's own time counts, and yet "
+          "measure while nobody else is asking.</p>", "lab-words")  # fmt: skip
+    choices = [(label, name) for name, label in METHODS.items() if name in recap.METHODS and name != "ar"]
+    methods = gr.CheckboxGroup(choices, value=list(DEFAULT_METHODS), label="Methods", elem_id="lab-methods")
+    with gr.Row(equal_height=True, elem_id="lab-choices"):
+        source = gr.Radio([("30 inputs that come with RECAP", "shipped"), ("My own prompts", "own")], value="shipped",
+                          label="Inputs", elem_id="lab-source", scale=3, min_width=220)  # fmt: skip
+        budget = gr.Radio([("auto", "auto"), ("as published", "paper"), ("both", "both")], value="auto",
+                          label="Candidates per pass", elem_id="lab-budget", scale=3, min_width=220)  # fmt: skip
+    own = gr.Textbox(label="Own prompts, one on each line; a picture on the page goes with all of them", lines=3, max_lines=8,
+                     visible=False, elem_id="lab-own")  # fmt: skip
+    with gr.Row(equal_height=True, elem_id="lab-numbers"):
+        limit = gr.Number(6, label="Inputs, at most", precision=0, minimum=1, maximum=50, elem_id="lab-limit", min_width=110)
+        most = gr.Number(48, label="Tokens each", precision=0, minimum=1, elem_id="lab-tokens", min_width=110)
+        repeats = gr.Number(1, label="Repetitions", precision=0, minimum=1, maximum=5, elem_id="lab-repeats", min_width=110)
+    controls = [methods, budget, source, own, limit, most, repeats]
+    for control in controls:
+        control.preprocess = unread
+    with gr.Row(equal_height=True, elem_id="lab-steer"):
+        start = gr.Button("Measure", variant="primary", elem_id="lab-start", min_width=110, scale=0)
+        cancel = gr.Button("Stop", variant="stop", elem_id="lab-stop", min_width=70, scale=0, interactive=False)
+        plain('<div class="room saving" hidden>Save <button type="button" data-kind="html">the report</button> '
+              '<button type="button" data-kind="csv">figures as CSV</button> '
+              '<button type="button" data-kind="jsonl">all records</button></div>', "lab-save", scale=1, min_width=200)  # fmt: skip
+    source.change(lambda chosen: gr.update(visible=chosen == "own"), source, own, queue=False, api_visibility="private",
+                  show_progress="hidden")  # fmt: skip
+    room("lab-progress")
+    room("lab-figures")
+    room("lab-tables")
+    return controls, start, cancel
 
 
 def settings() -> tuple[gr.Slider, list[Any], gr.Button, gr.Button]:

@@ -11,7 +11,7 @@ from gradio.themes.utils.fonts import Font
 from visual.theme import COLOURS, palette, variables
 
 WEB = Path(__file__).parent / "web"
-SHEETS = (WEB / "page.css", WEB / "views.css", WEB.parents[1] / "visual" / "panels.css")
+SHEETS = (WEB / "page.css", WEB / "views.css", WEB / "lab.css", WEB.parents[1] / "visual" / "panels.css")
 
 
 def look() -> dict[str, Any]:

@@ -10,9 +10,11 @@ from collections.abc import Callable
 from concurrent.futures import TimeoutError as TooLate
 from typing import Any
 
+from recap.bench import tables
 from recap.trace import Step, Trace
 from visual import (
     inspector,
+    lab,
     layout,
     listing,
     memory,
@@ -26,9 +28,11 @@ from visual import (
     tree,
     weights,
 )
+from visual.report import Words
 
 from .conversation import Conversation
 from .jobs import Contest
+from .measurement import KINDS, Measurement
 from .shelf import Shelf
 from .visitors import Visitors
 from .worker import Worker
@@ -150,6 +154,33 @@ def views(shelf: Shelf, visitors: Visitors, worker: Worker) -> list[View]:
         own = [(name, trace) for name in (mine.shown if mine else ()) if (trace := shelf.get(name)) is not None]
         return {"list": listing.traces([("Of this page", own[::-1]), ("Recordings", shelf.pinned())], wish.get("id"))}
 
+    def measurement(wish: Any) -> dict[str, Any]:
+        """A measurement as far as it is; tables and figures where the page has those of fewer answers, or another theme."""
+        job = _measurement(visitors, wish)
+        state = "stopped" if job.state == "done" and job.answered < job.total else job.state
+        ahead = worker.ahead(job) if state == "waiting" and not worker.loading else 0
+        found: dict[str, Any] = {
+            "progress": lab.progress(state, job.answered, job.total, job.seconds_left, ahead, job.error),
+            "ended": job.ended, "have": job.done,
+        }  # fmt: skip
+        if job.done != wish.get("have"):
+            words = [Words(*one.__dict__.values()) for one in job.tables()]
+            found["tables"] = lab.tables(words, tables.facts(job.about) if words else [])
+            found["figures"] = [
+                {"title": one.title, "note": one.note, "spec": one.specs[wish["theme"]]} for one in job.pictures()
+            ]
+        return found
+
+    def measured(wish: Any) -> dict[str, Any]:
+        """A file of a measurement, to be saved."""
+        job, kind = _measurement(visitors, wish), wish.get("kind")
+        if kind not in KINDS:
+            raise Refused(f"kind must be one of {', '.join(KINDS)}")
+        try:
+            return {"text": job.saved(kind), "name": f"recap-{KINDS[kind]}"}
+        except ValueError as error:
+            raise Refused(str(error)) from None
+
     def saved(wish: Any) -> dict[str, Any]:
         trace = _trace(shelf, wish)
         if not trace.finish_reason:
@@ -157,7 +188,7 @@ def views(shelf: Shelf, visitors: Visitors, worker: Worker) -> list[View]:
         stamp = "".join(one for one in trace.created if one.isdigit())[:14]
         return {"text": trace.to_json(), "name": f"recap-trace-{stamp or 'answer'}.json"}
 
-    return [_guarded(one_view) for one_view in (whole, one, node, contest, remembered, traces, saved)]
+    return [_guarded(one_view) for one_view in (whole, one, node, contest, remembered, traces, saved, measurement, measured)]
 
 
 def _nothing(look: str) -> dict[str, Any]:
@@ -206,6 +237,14 @@ def _name(wish: dict[str, Any]) -> str:
     if not isinstance(name, str):
         raise Refused("id must be text")
     return name
+
+
+def _measurement(visitors: Visitors, wish: dict[str, Any]) -> Measurement:
+    mine = visitors.known(wish.get("key"))
+    job = mine.latest_measurement if mine is not None else None
+    if job is None or job.name != _name(wish):
+        raise Refused("this measurement is no longer kept")
+    return job
 
 
 def _trace(shelf: Shelf, wish: dict[str, Any]) -> Trace:

@@ -115,7 +115,7 @@ class Visitors:
     def _depart(self, session_hash: str) -> None:
         gone = self._here.pop(session_hash, None)
         if gone is not None:
-            gone.conversation.stop()
+            gone.conversation.leave()
             gone.seen = self._clock()
             self._left.append(gone)
 
@@ -123,7 +123,7 @@ class Visitors:
         now = self._clock()
         for silent in [name for name, page in self._here.items() if page.seen < now - _SILENT_SECONDS]:
             self._depart(silent)
-        quiet = sorted((page for page in self._here.values() if not page.conversation.busy), key=lambda page: page.seen)
+        quiet = sorted((page for page in self._here.values() if page.conversation.idle), key=lambda page: page.seen)
         for page in quiet[: max(len(self._here) - self._limits.visitors, 0)]:
             self._depart(page.session_hash)
         while self._left and (len(self._left) > _MOST_LEFT or self._left[0].seen < now - _KEPT_SECONDS):

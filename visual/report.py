@@ -64,7 +64,7 @@ def html(title: str, facts: Sequence[str], parts: Sequence[Picture | Words]) -> 
             body.append(f'<div id="figure-{drawn}"></div></section>')
             drawn += 1
         else:
-            body.append(f"{_table(part)}</section>")
+            body.append(f"{table(part)}</section>")
     scripts = [offline.plotly(), DRAW] if pictures else []
     held = offline.held([dict(picture.specs) for picture in pictures])
     data = f'<script type="application/json" id="specs">{held}</script>\n' if pictures else ""
@@ -82,7 +82,8 @@ def html(title: str, facts: Sequence[str], parts: Sequence[Picture | Words]) -> 
     )  # fmt: skip
 
 
-def _table(words: Words) -> str:
+def table(words: Words) -> str:
+    """Its cells as HTML, all text escaped, in a box that scrolls sideways."""
     head = "".join(f'<th scope="col">{escape(cell)}</th>' for cell in words.head)
     rows = "".join(
         f'<tr><th scope="row">{escape(row[0])}</th>' + "".join(f"<td>{escape(cell)}</td>" for cell in row[1:]) + "</tr>"

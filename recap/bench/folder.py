@@ -64,9 +64,7 @@ class RunFolder:
         elif [one for one in os.listdir(self.path) if one != ".lock"]:
             raise ValueError(f"{str(self.path)!r} holds other files and no run; choose an empty or a new folder")
         else:
-            self.run = {
-                "version": VERSION, "configuration": configuration, **about, "started": _now(), "ended": None, "resumed": [],
-            }  # fmt: skip
+            self.run = begun(configuration, about)
             _write(self.path / RECORDS, "")
         self._keep_run()
         return _keys(self.records)
@@ -83,11 +81,21 @@ class RunFolder:
     def end(self, **about: Any) -> None:
         """The run is complete."""
         if self.run["ended"] is None:
-            self.run |= {"ended": _now(), **about}
+            self.run |= ended(about)
             self._keep_run()
 
     def _keep_run(self) -> None:
         _write(self.path / RUN, json.dumps(self.run, indent=1, ensure_ascii=False) + "\n")
+
+
+def begun(configuration: dict[str, Any], about: dict[str, Any]) -> dict[str, Any]:
+    """run.json of a run that begins now."""
+    return {"version": VERSION, "configuration": configuration, **about, "started": _now(), "ended": None, "resumed": []}
+
+
+def ended(about: dict[str, Any]) -> dict[str, Any]:
+    """What run.json gets when the run is complete."""
+    return {"ended": _now(), **about}
 
 
 def read(path: str | Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:

@@ -8,7 +8,7 @@ without it in every repetition. Pictures are looked at once per input and repeti
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 from typing import Any
 
 from ..generation import generate, stream
@@ -35,12 +35,23 @@ def total(inputs: Sequence[Input], contenders: Sequence[Contender], peers: Seque
 
 def warm_up(target: Any, contenders: Sequence[Contender], peers: Sequence[Peer] = (), progress: Any = None) -> None:
     """Do now what first use would otherwise be charged for: measuring passes, loading parts, first calls."""
+    for _ in warming(target, contenders, peers, progress):
+        pass
+
+
+def warming(
+    target: Any, contenders: Sequence[Contender], peers: Sequence[Peer] = (), progress: Any = None
+) -> Iterator[None]:
+    """The same in pieces: yields after each."""
     if any(one.budget == "auto" for one in contenders):
         target.measure(progress)
+        yield
     for one in contenders:
         generate(target, _HELLO, method=one.method, config=one.config, max_new_tokens=8)
+        yield
     for peer in peers:
         peer(target.prompt(_HELLO).ids)
+        yield
 
 
 def measure(
@@ -48,11 +59,24 @@ def measure(
     peers: Sequence[Peer] = (), done: Collection[Key] = (), proceed: Callable[[], bool] = lambda: True,
     answered: Callable[[str], None] = lambda name: None,
 ) -> Iterator[list[Record]]:
-    """Yields the records of one input in one repetition after another: one for each contender and peer, or a single one
-    with "error" for an input that this target cannot be asked.
+    """All of `pieces` at once, without the None between. `proceed` is asked at every pass, and with the first False the
+    generator ends."""  # fmt: skip
+    for found in pieces(target, inputs, contenders, max_new_tokens, repeats, peers, done, answered):
+        if found is not None:
+            yield found
+        if not proceed():
+            return
 
-    `done` are left out; memories are filled as if they had just been answered, up to `REBUILT` inputs back. `proceed` is
-    asked at every pass, and with the first False the generator ends; so does closing it between two yields. `answered` is
+
+def pieces(
+    target: Any, inputs: Sequence[Input], contenders: Sequence[Contender], max_new_tokens: int, repeats: int = 1,
+    peers: Sequence[Peer] = (), done: Collection[Key] = (), answered: Callable[[str], None] = lambda name: None,
+) -> Iterator[list[Record] | None]:
+    """Yields the records of one input in one repetition after another: one for each contender and peer, or a single one
+    with "error" for an input that this target cannot be asked. In between, None after every pass: there others may use
+    the device, whose time is not counted, and there the generator may be closed.
+
+    `done` are left out; memories are filled as if they had just been answered, up to `REBUILT` inputs back. `answered` is
     told the name after every answer. Call `warm_up` before. The contenders must include plain decoding; ids and names must
     differ. A record's fields are described in docs/laboratory.md.
     """  # fmt: skip
@@ -64,12 +88,9 @@ def measure(
             continue
         sessions = {one.name: Session(target, one.method, one.config) for one in contenders}
         for one in inputs[max(0, waiting[0] - REBUILT) : waiting[0]]:
-            if not _rebuild(target, one, sessions, max_new_tokens, proceed):
-                return
+            yield from _rebuild(target, one, sessions, max_new_tokens)
         for number in waiting:
-            records = _ask(target, inputs[number], number + repeat, sessions, peers, max_new_tokens, proceed, answered)
-            if records is None:
-                return
+            records = yield from _ask(target, inputs[number], number + repeat, sessions, peers, max_new_tokens, answered)
             by_name = {one.name: one for one in contenders}
             for record in records:
                 own = by_name.get(record["name"])
@@ -79,24 +100,21 @@ def measure(
 
 def _ask(
     target: Any, one: Input, rotation: int, sessions: dict[str, Session], peers: Sequence[Peer], max_new_tokens: int,
-    proceed: Callable[[], bool], answered: Callable[[str], None],
-) -> list[Record] | None:
-    """The records of an input; None when it was left off."""
+    answered: Callable[[str], None],
+) -> Generator[None, None, list[Record]]:
+    """The records of an input."""
     try:
         looked = look(target, one.images, bool(peers))
-        jobs: dict[str, Callable[[], list[Any] | None]] = {
-            name: lambda session=session: _converse(session, one, looked, max_new_tokens, proceed)
-            for name, session in sessions.items()
+        yield
+        jobs: dict[str, Callable[[], Generator[None, None, list[Any]]]] = {
+            name: lambda session=session: _converse(session, one, looked, max_new_tokens) for name, session in sessions.items()
         }
         jobs |= {peer.name: lambda peer=peer: _converse_with(peer, target, one, looked) for peer in peers}
         names = list(jobs)
         first = rotation % len(names)
         answers: dict[str, list[Any]] = {}
         for name in names[first:] + names[:first]:
-            said = jobs[name]()
-            if said is None or not proceed():
-                return None
-            answers[name] = said
+            answers[name] = yield from jobs[name]()
             answered(name)
     except ValueError as error:
         return [{"id": one.id, "category": one.category, "name": "", "error": str(error)}]
@@ -109,24 +127,21 @@ def _ask(
     ]  # fmt: skip
 
 
-def _rebuild(
-    target: Any, one: Input, sessions: dict[str, Session], max_new_tokens: int, proceed: Callable[[], bool]
-) -> bool:
-    """Answer an input for the memories' sake. False: left off."""
+def _rebuild(target: Any, one: Input, sessions: dict[str, Session], max_new_tokens: int) -> Iterator[None]:
+    """Answer an input for the memories' sake."""
     try:
         looked = look(target, one.images)
         for name, session in sessions.items():
-            if name != PLAIN and _converse(session, one, looked, max_new_tokens, proceed) is None:
-                return False
+            if name != PLAIN:
+                yield from _converse(session, one, looked, max_new_tokens)
     except ValueError:  # it could not be asked the first time either
         pass
-    return proceed()
 
 
 def _converse(
-    session: Session, one: Input, looked: Looked, max_new_tokens: int, proceed: Callable[[], bool]
-) -> list[Trace] | None:
-    """All turns of an input in a conversation of its own; None when it was left off."""
+    session: Session, one: Input, looked: Looked, max_new_tokens: int
+) -> Generator[None, None, list[Trace]]:
+    """All turns of an input in a conversation of its own."""
     for picture in looked.pictures:
         session.show(picture)
     traces = []
@@ -134,21 +149,22 @@ def _converse(
         for number, turn in enumerate(one.turns):
             images = one.images if number == 0 else ()
             with stream(session.target, turn, images, session=session, max_new_tokens=max_new_tokens) as answer:
-                answer.prefill(proceed)
+                yield from answer.reading()
                 for _ in answer:
-                    if not proceed():
-                        return None
-            if answer.trace.finish_reason == "cancelled":
-                return None
+                    yield
             traces.append(answer.trace)
     finally:
         session.reset()
     return traces
 
 
-def _converse_with(peer: Peer, target: Any, one: Input, looked: Looked) -> list[Any]:
+def _converse_with(peer: Peer, target: Any, one: Input, looked: Looked) -> Generator[None, None, list[Any]]:
     conversation = Conversation(peer, target, looked.pictures, looked.inputs)
-    return [conversation.ask(turn) for turn in one.turns]
+    answers = []
+    for turn in one.turns:
+        answers.append(conversation.ask(turn))
+        yield
+    return answers
 
 
 def _record(traces: list[Trace], plain: list[Trace], looked: Looked) -> Record:

@@ -12,6 +12,7 @@ const shown = () => {
 };
 const player = new Player(server, lost, shown);
 const track = new Track(player, shown);
+const lab = new Lab(player);
 const words = new Words();
 const tour = new Tour(() => see("steps"));
 let told = {};
@@ -32,9 +33,11 @@ function see(view) {
   if (before && innerWidth < 900) $("bar").scrollIntoView({ block: "start" });
   if (view === "memory") remember();
   if (view === "traces") list();
+  if (view === "lab" && told.lab) lab.watch(told.key, told.lab);
   requestAnimationFrame(() => {
     player.tree.draw();
     player.resize();
+    lab.draw();
   });
 }
 
@@ -56,6 +59,7 @@ function hear() {
     if (news.racing && news.race !== before.race) see("race");
     track.watch(news.key, news.race);
   }
+  if (news.lab && (news.lab !== before.lab || news.measuring !== before.measuring)) lab.watch(news.key, news.lab);
   if (news.live) words.listen(news.key);
   else painted().then(() => told.live || words.done()); // when gradio's copy is there
   const other = news.id !== before.id;
@@ -104,12 +108,7 @@ const list = latest(async () => {
 
 async function save() {
   const file = player.id && (await player.call("saved", { id: player.id }));
-  if (!file) return;
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(new Blob([file.text], { type: "application/json" }));
-  link.download = file.name;
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+  if (file) download(file, "application/json");
 }
 
 function panel(open) {
@@ -134,6 +133,7 @@ function press({ target }) {
   } else if (at("#tree .nearer")) player.tree.resize(ZOOM.step);
   else if (at("#tree .farther")) player.tree.resize(1 / ZOOM.step);
   else if (at("#trace-download")) save();
+  else if (at("#lab-save [data-kind]")) lab.save(at("[data-kind]").dataset.kind);
   else if (at("#trace-list [data-trace]")) {
     see("steps");
     player.open(at("[data-trace]").dataset.trace, false);

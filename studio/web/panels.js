@@ -40,5 +40,14 @@ function latest(work) {
   };
 }
 
+// Text as a file of the reader's.
+function download({ text, name }, type) {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(new Blob([text], { type }));
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+}
+
 const painted = () => new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
 const pause = (milliseconds) => new Promise((done) => setTimeout(done, milliseconds));
