@@ -272,7 +272,7 @@ def places(page: Page) -> list[str]:
 
 
 def see(page: Page, view: str) -> Locator:
-    """Open one of the views steps, race, memory, traces."""
+    """Open one of the views steps, race, memory, traces, lab."""
     tab = page.locator(f"#views [data-view={view}]")
     tab.click()
     expect(tab).to_have_attribute("aria-selected", "true")
