@@ -33,7 +33,9 @@ def spec(parts: Mapping[str, Mapping[str, float]], theme: str = "light") -> Spec
             "type": "bar", "orientation": "h", "name": part, "y": places, "x": [spent.get(part, 0.0) for spent in parts.values()],
             "marker": {
                 "color": colour, "line": {"width": 0.5, "color": colours.background},
-                "pattern": {"shape": pattern, "size": 5, "solidity": 0.25, "fgcolor": colours.background},
+                "pattern": {
+                    "shape": pattern, "size": 6, "solidity": 0.2, "fillmode": "overlay", "fgcolor": colours.background,
+                },
             },
             "hoverinfo": "text",
             "hovertext": [f"{escape(name)}: {part} {spent.get(part, 0.0):.2f} ms per token" for name, spent in parts.items()],

@@ -125,7 +125,7 @@ def _whole(records: list[dict[str, Any]], names: Sequence[str]) -> list[dict[str
     groups: dict[tuple[int, str], list[dict[str, Any]]] = defaultdict(list)
     for record in records:
         groups[record["repeat"], record["id"]].append(record)
-    complete = [group for group in groups.values() if "error" in group[0] or {r["name"] for r in group} >= set(names)]
+    complete = [group for group in groups.values() if not group[0]["name"] or {r["name"] for r in group} >= set(names)]
     return [record for group in complete for record in group]
 
 

@@ -23,7 +23,7 @@ from ..methods import METHODS
 from . import manifest as manifests
 from .contenders import Contender, contenders
 from .folder import RunFolder
-from .peers import PEERS
+from .peers import PEERS, load
 
 DEFAULT_METHODS = ("recap", "token_recycling", "suffix_decoding", "pld")
 
@@ -143,7 +143,7 @@ def _measured(
 
     if len(done) == len(inputs) * options.repeat:
         return
-    peers = _load_peers(target, names, options.max_new_tokens)
+    peers = load(names, target, options.max_new_tokens, shared.tell)
     runner.warm_up(target, taking_part, peers, shared.tell)
     if any(one.images for one in inputs):
         target.warm_up(shared.tell)
@@ -161,12 +161,3 @@ def _measured(
         yield from runner.measure(
             target, inputs, taking_part, options.max_new_tokens, options.repeat, peers, done, answered=answered
         )
-
-
-def _load_peers(target: Any, names: Sequence[str], max_new_tokens: int) -> list[Any]:
-    from .peers import Peer, load_model
-
-    if not names:
-        return []
-    model = load_model(target, shared.tell)
-    return [Peer(name, model, sorted(target.end_ids), max_new_tokens) for name in names]

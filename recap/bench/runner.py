@@ -48,8 +48,8 @@ def measure(
     peers: Sequence[Peer] = (), done: Collection[Key] = (), proceed: Callable[[], bool] = lambda: True,
     answered: Callable[[str], None] = lambda name: None,
 ) -> Iterator[list[Record]]:
-    """Yields the records of one input in one repetition after another: one for each contender and peer, or a single one
-    with "error" for an input that this target cannot be asked.
+    """Yields the records of one input in one repetition after another: one for each contender and peer, with "error" where
+    a peer failed, or a single one with "error" and no name for an input that this target cannot be asked.
 
     `done` are left out; memories are filled as if they had just been answered, up to `REBUILT` inputs back. `proceed` is
     asked at every pass, and with the first False the generator ends; so does closing it between two yields. `answered` is
@@ -89,24 +89,35 @@ def _ask(
             for name, session in sessions.items()
         }
         jobs |= {peer.name: lambda peer=peer: _converse_with(peer, target, one, looked) for peer in peers}
+        failed: dict[str, str] = {}
         names = list(jobs)
         first = rotation % len(names)
         answers: dict[str, list[Any]] = {}
         for name in names[first:] + names[:first]:
-            said = jobs[name]()
+            try:
+                said = jobs[name]()
+            except ValueError as error:  # what other people's decoders cannot do ends nothing
+                if name in sessions:
+                    raise
+                said, failed[name] = [], _sentence(error)
             if said is None or not proceed():
                 return None
             answers[name] = said
             answered(name)
     except ValueError as error:
-        return [{"id": one.id, "category": one.category, "name": "", "error": str(error)}]
+        return [{"id": one.id, "category": one.category, "name": "", "error": _sentence(error)}]
     places = {name: place for place, name in enumerate(answers)}
-    return [
-        {"id": one.id, "category": one.category, "name": name, "place": places[name]}
-        | (_record(answers[name], answers[PLAIN], looked) if name in sessions else
-           _peer_record(answers[name], answers[PLAIN], looked))
-        for name in names
-    ]  # fmt: skip
+
+    def made(name: str) -> Record:
+        if name in failed:
+            return {"error": failed[name]}
+        return (_record if name in sessions else _peer_record)(answers[name], answers[PLAIN], looked)
+
+    return [{"id": one.id, "category": one.category, "name": name, "place": places[name]} | made(name) for name in names]
+
+
+def _sentence(error: Exception) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0]
 
 
 def _rebuild(

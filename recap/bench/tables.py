@@ -125,8 +125,9 @@ def differences(records: Sequence[dict[str, Any]], most: int = 20) -> Table:
 
 def left_out(records: Sequence[dict[str, Any]], problems: Sequence[str]) -> Table:
     """Lines of the manifest that were none, and inputs that could not be asked."""
-    failed = {record["id"]: record["error"] for record in records if "error" in record}
-    rows = [(problem,) for problem in problems] + [(f"input {name} could not be asked: {why}",) for name, why in failed.items()]
+    failed = {(record["id"], record["name"]): record["error"] for record in records if "error" in record}
+    rows = [(problem,) for problem in problems]
+    rows += [(f"{who + ' could not answer' if who else 'nobody could be asked'} {name}: {why}",) for (name, who), why in failed.items()]
     return Table("Left out", "Everything else went on.", ("why",), tuple(rows))
 
 
@@ -197,7 +198,7 @@ def _all(cells: Sequence[Cell]) -> list[Cell]:
 
 
 def _pair(cell: Cell | None) -> str:
-    return "–" if cell is None else f"{cell.S.mean:.2f} {_number(cell.tau.mean if cell.tau else None, 2)}"
+    return "–" if cell is None else f"{cell.S.mean:.2f}, {_number(cell.tau.mean if cell.tau else None, 2)}"
 
 
 def _number(value: float | None, digits: int) -> str:
