@@ -134,13 +134,22 @@ def _keys(records: Sequence[dict[str, Any]]) -> set[tuple[int, str]]:
 
 
 def _check_same(path: Path, there: dict[str, Any], here: dict[str, Any]) -> None:
-    differing = [name for name in {**there, **here} if there.get(name) != here.get(name)]
+    ours, theirs = _flat(here), _flat(there)
+    differing = [name for name in {**theirs, **ours} if theirs.get(name) != ours.get(name)]
     if differing:
         name = differing[0]
         raise ValueError(
-            f"{str(path)!r} holds a run with another configuration: {name} is {_short(there.get(name))} there and "
-            f"{_short(here.get(name))} now; run it as it was, or choose another --out"
+            f"{str(path)!r} holds a run with another configuration: {name} is {_short(theirs.get(name))} there and "
+            f"{_short(ours.get(name))} now; run it as it was, or choose another --out"
         )
+
+
+def _flat(values: dict[str, Any], above: str = "") -> dict[str, Any]:
+    """Nested values under names such as "model dtype"."""
+    flat: dict[str, Any] = {}
+    for name, value in values.items():
+        flat |= _flat(value, f"{above}{name} ") if isinstance(value, dict) else {above + name: value}
+    return flat
 
 
 def _short(value: Any) -> str:
