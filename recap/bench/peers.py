@@ -53,8 +53,9 @@ class Peer:
             if banned:
                 self._settings["suppress_tokens"] = list(banned)
 
-    def __call__(self, ids: np.ndarray, inputs: dict[str, Any] | None = None) -> Answer:
-        """The answer to a prompt of these ids, (n,) int64; `inputs`: what the model takes beside them."""
+    def __call__(self, ids: np.ndarray, inputs: dict[str, Any] | None = None, **settings: Any) -> Answer:
+        """The answer to a prompt of these ids, (n,) int64; `inputs`: what the model takes beside them; `settings` differ
+        for this call alone."""
         import torch
 
         prompt = torch.from_numpy(np.ascontiguousarray(ids))[None].to(self.model.device)
@@ -62,7 +63,7 @@ class Peer:
         mask = torch.ones_like(prompt)
         clock = perf_counter()
         with torch.inference_mode():
-            output = self.model.generate(prompt, attention_mask=mask, **self._settings, **given)
+            output = self.model.generate(prompt, attention_mask=mask, **self._settings | settings, **given)
         new = output[0, len(ids) :].tolist()  # waits for the device
         return Answer(new, perf_counter() - clock)
 

@@ -73,7 +73,9 @@ def run(options: argparse.Namespace) -> int:
     with RunFolder(out) as folder:
         target = shared.load_model(options)
         about = describe(target, manifest, options.seed or 0)
-        chosen = configuration(target, inputs, taking_part, peers, options.max_new_tokens, options.repeat)
+        chosen = configuration(
+            target, inputs, taking_part, peers, options.max_new_tokens, options.repeat, options.seed
+        )
         done = folder.open(chosen, about, chosen["names"])
         if done:
             print(f"{out} holds {len(done)} of {len(inputs) * options.repeat} inputs and repetitions", file=sys.stderr)
@@ -93,19 +95,22 @@ def run(options: argparse.Namespace) -> int:
 
 def configuration(
     target: Any, inputs: Sequence[manifests.Input], taking_part: Sequence[Contender], peers: Sequence[str],
-    max_new_tokens: int, repeats: int,
+    max_new_tokens: int, repeats: int, seed: int | None = None,
 ) -> dict[str, Any]:
     """What two parts of one run must have in common, JSON types."""
+    from ..generation import versions
     from ..targets.builtin.reader import VARIABLE
+    from . import machine
 
-    described = target.describe()
+    described, here = target.describe(), machine.describe()
     reader = {"reader": os.environ.get(VARIABLE, "auto")} if target.name == "builtin" else {}
     return {
         "names": [*(one.name for one in taking_part), *peers],
         "contenders": {one.name: {"method": one.method, **one.config.to_dict()} for one in taking_part},
         "model": {name: described[name] for name in ("name", "device", "dtype", "exact", "passes")} | reader,
-        "manifest": manifests.fingerprint(inputs), "inputs": len(inputs), "repeats": repeats,
-        "max_new_tokens": max_new_tokens,
+        "inputs": len(inputs), "repeats": repeats, "max_new_tokens": max_new_tokens, "seed": seed,
+        "fingerprint of the inputs": manifests.fingerprint(inputs), "versions": versions(),
+        "machine": {name: here[name] for name in ("processor", "cores", "gpu")},
     }  # fmt: skip
 
 

@@ -40,7 +40,7 @@ def warm_up(target: Any, contenders: Sequence[Contender], peers: Sequence[Peer] 
     for one in contenders:
         generate(target, _HELLO, method=one.method, config=one.config, max_new_tokens=8)
     for peer in peers:
-        peer(target.prompt(_HELLO).ids)
+        peer(target.prompt(_HELLO).ids, max_new_tokens=8)
 
 
 def measure(
