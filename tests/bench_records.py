@@ -6,8 +6,17 @@ from typing import Any
 
 
 def record(
-    id: str, name: str, category: str = "a", repeat: int = 0, tokens: int = 40, prefill: float = 1.0, decode: float = 3.0,
-    passes: int = 20, accepted: int = 0, encode: float = 0.0, difference: dict[str, Any] | None = None,
+    id: str,
+    name: str,
+    category: str = "a",
+    repeat: int = 0,
+    tokens: int = 40,
+    prefill: float = 1.0,
+    decode: float = 3.0,
+    passes: int = 20,
+    accepted: int = 0,
+    encode: float = 0.0,
+    difference: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
     """A record of one turn. A quarter of decoding is drafting, half of it verifying, an eighth updating."""
     seconds = {

@@ -60,7 +60,10 @@ def test_short_answers_are_not_called_slower():
 
 def test_turns_count_together_and_each_by_itself():
     def conversation(name, first, second):
-        one, other = record("1", name, decode=first, accepted=20), record("1", name, decode=second, tokens=20, passes=10)
+        one, other = (
+            record("1", name, decode=first, accepted=20),
+            record("1", name, decode=second, tokens=20, passes=10),
+        )
         sums = {part: one["seconds"][part] + other["seconds"][part] for part in one["seconds"]}
         return one | {"tokens": 60, "T": one["T"] + other["T"], "seconds": sums, "tau": 1 + 20 / 30,
                       "turns": one["turns"] + other["turns"]}  # fmt: skip
@@ -69,7 +72,9 @@ def test_turns_count_together_and_each_by_itself():
     cells = counting.everything(records)
     assert cell(cells, "a", "recap auto").S.mean == pytest.approx((8 / 6 + 1) / 2)  # equation 11
     turns = cell(cells, BY_TURNS, "recap auto")
-    assert turns.inputs == 3 and turns.S.mean == pytest.approx((2 + 1 + 1) / 3) and turns.tau.mean == pytest.approx(4 / 3)
+    assert (
+        turns.inputs == 3 and turns.S.mean == pytest.approx((2 + 1 + 1) / 3) and turns.tau.mean == pytest.approx(4 / 3)
+    )
     assert BY_TURNS not in {one.category for one in counting.everything(pair("1", "a", 1.0))}
 
 
@@ -120,14 +125,26 @@ def test_tables_say_what_was_measured():
 def test_facts_name_machine_versions_and_interruptions():
     about = run(["ar"]) | {"resumed": [{"at": "noon", "complete": 3}]}
     text = "\n".join(tables.facts(about))
-    for words in ("m.jsonl: 2 inputs, 1 repetition", "A chip", "8.0 GiB", "torch 2", "not complete", "0.5 before", "noon, after 3"):
+    for words in (
+        "m.jsonl: 2 inputs, 1 repetition",
+        "A chip",
+        "8.0 GiB",
+        "torch 2",
+        "not complete",
+        "0.5 before",
+        "noon, after 3",
+    ):
         assert words in text
 
 
 def test_csv_has_a_line_per_category_and_method():
-    lines = list(csv.DictReader(io.StringIO(report.csv_of(counting.everything(pair("1", "=SUM(A1)", 1.0, accepted=10))))))
+    lines = list(
+        csv.DictReader(io.StringIO(report.csv_of(counting.everything(pair("1", "=SUM(A1)", 1.0, accepted=10)))))
+    )
     assert [(line["category"], line["method"]) for line in lines] == [
         ("'=SUM(A1)", "ar"), ("'=SUM(A1)", "recap auto"), ("all", "ar"), ("all", "recap auto")
     ]  # fmt: skip
-    assert lines[1]["S"] == "2" and lines[1]["S_low"] == "" and lines[1]["tau"] == "1.5" and lines[1]["identical"] == "1"
+    assert (
+        lines[1]["S"] == "2" and lines[1]["S_low"] == "" and lines[1]["tau"] == "1.5" and lines[1]["identical"] == "1"
+    )
     assert lines[1]["draft_ms_per_token"] == "6.25" and lines[1]["T_p99"] == "2"

@@ -16,20 +16,33 @@ from visual.report import Picture, Words, html
 from .bench_records import record, run
 from .browser import watch
 
-HOSTILE = '<script>alert(1)</script>"\'&</div>'
+HOSTILE = "<script>alert(1)</script>\"'&</div>"
 
 
 def test_ranges_stand_below_their_group_with_their_ends():
-    groups = {"b": [Range("recap", 2.0, 1.5, 2.75, "tau 2"), Range("pld", 0.5, None, None)], "a": [Range("recap", 1.25, 1.0, 1.5)]}
+    groups = {
+        "b": [Range("recap", 2.0, 1.5, 2.75, "tau 2"), Range("pld", 0.5, None, None)],
+        "a": [Range("recap", 1.25, 1.0, 1.5)],
+    }
     made = ranges.spec(groups, "S & more")
     ours, other = made["data"]
-    assert ours["x"] == [2.0, 1.25] and ours["error_x"]["array"] == [0.75, 0.25] and ours["error_x"]["arrayminus"] == [0.5, 0.25]
+    assert (
+        ours["x"] == [2.0, 1.25]
+        and ours["error_x"]["array"] == [0.75, 0.25]
+        and ours["error_x"]["arrayminus"] == [0.5, 0.25]
+    )
     assert other["x"] == [0.5] and other["error_x"]["array"] == [0.0] == other["error_x"]["arrayminus"]
     axis = made["layout"]["yaxis"]
-    assert axis["ticktext"] == ["recap", "pld", "recap"] and axis["tickvals"] == [*ours["y"][:1], *other["y"], *ours["y"][1:]]
+    assert axis["ticktext"] == ["recap", "pld", "recap"] and axis["tickvals"] == [
+        *ours["y"][:1],
+        *other["y"],
+        *ours["y"][1:],
+    ]
     assert axis["tickvals"] == sorted(axis["tickvals"]) and axis["range"][0] > axis["range"][1]  # from the top
     heads = made["layout"]["annotations"]
-    assert [head["text"] for head in heads] == ["<b>b</b>", "<b>a</b>"] and heads[0]["y"] < axis["tickvals"][0] < heads[1]["y"]
+    assert [head["text"] for head in heads] == ["<b>b</b>", "<b>a</b>"] and heads[0]["y"] < axis["tickvals"][0] < heads[
+        1
+    ]["y"]
     low, high = made["layout"]["xaxis"]["range"]
     assert low < 0.5 and high > 2.75 and made["layout"]["xaxis"]["title"]["text"] == "S &amp; more"
     assert made["layout"]["shapes"][0]["x0"] == made["layout"]["shapes"][0]["x1"] == 1
@@ -41,7 +54,9 @@ def test_the_staircase_climbs_by_one_input_at_its_time():
     made = cdf.spec({"ar": [2.0, 4.0, 1.0, 3.0], "recap": [1.0], "none": []})
     plain, ours = made["data"]
     assert plain["x"] == [0.0, 1.0, 2.0, 3.0, 4.0] and plain["y"] == [0.0, 0.25, 0.5, 0.75, 1.0]
-    assert plain["line"]["shape"] == "hv" and ours["y"] == [0.0, 1.0] and plain["hovertext"][2] == "ar: 50% within 2.00 s"
+    assert (
+        plain["line"]["shape"] == "hv" and ours["y"] == [0.0, 1.0] and plain["hovertext"][2] == "ar: 50% within 2.00 s"
+    )
     assert made["layout"]["xaxis"]["range"][1] > 4.0 and made["layout"]["showlegend"]
 
 
@@ -100,7 +115,7 @@ def test_the_report_has_all_parts_and_no_foreign_markup(page):
         "2.00, 1.50", "1/2",
     ):  # fmt: skip
         assert words in shown, words
-    assert "<script>alert" not in text and "</div>\"" not in shown and text.count("alert(1)") >= 6
+    assert "<script>alert" not in text and '</div>"' not in shown and text.count("alert(1)") >= 6
     assert text.count("<script>") == 2 and "http-equiv" in text  # plotly.js once, and what draws
 
 
@@ -125,5 +140,7 @@ def test_it_draws_offline_in_both_themes_and_fits_a_phone(page, browser):
 def test_a_page_without_pictures_runs_nothing():
     made = html("T", ["a fact"], [Words("W", "n", ("", "x"), [("r", "1")])])
     assert "<script" not in made and "script-src 'none'" in made and '<th scope="row">r</th><td>1</td>' in made
-    with_picture = html("T", [], [Picture("P", "n", {"light": {"data": [], "layout": {}}, "dark": {"data": [], "layout": {}}})])
+    with_picture = html(
+        "T", [], [Picture("P", "n", {"light": {"data": [], "layout": {}}, "dark": {"data": [], "layout": {}}})]
+    )
     assert with_picture.count("<script") == 3 and 'id="figure-0"' in with_picture

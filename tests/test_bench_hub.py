@@ -19,7 +19,14 @@ def encoded() -> bytes:
 
 
 ROWS = {
-    "mmt_bench": {"question": "Q?", "hint": "", "A": "x", "B": "y", "C": "", "image": base64.b64encode(encoded()).decode()},
+    "mmt_bench": {
+        "question": "Q?",
+        "hint": "",
+        "A": "x",
+        "B": "y",
+        "C": "",
+        "image": base64.b64encode(encoded()).decode(),
+    },
     "seed_bench": {"question": "Q?", **{f"choice_{one}": one for one in "abcd"}, "image": [PICTURE]},
     "scienceqa": {"question": "Q?", "choices": ["x", "y"], "hint": "H", "image": PICTURE},
     "ocrbench": {"question": "Q?", "image": PICTURE},

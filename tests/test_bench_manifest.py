@@ -85,7 +85,11 @@ def test_what_cannot_be_read_at_all_is_refused(tmp_path):
 
 
 def test_a_limit_takes_from_all_categories_in_turn():
-    inputs = [Input(f"{category}{at}", category, ("?",)) for category, count in (("a", 5), ("b", 1), ("c", 5)) for at in range(count)]
+    inputs = [
+        Input(f"{category}{at}", category, ("?",))
+        for category, count in (("a", 5), ("b", 1), ("c", 5))
+        for at in range(count)
+    ]
     assert [one.id for one in select(inputs, 5)] == ["a0", "a1", "b0", "c0", "c1"]
     assert select(inputs) == inputs == select(inputs, 99)
     shuffled = select(inputs, None, 3)
@@ -107,5 +111,7 @@ def test_the_fingerprint_changes_with_words_order_and_pictures(tmp_path):
 def test_what_ships_is_complete():
     found = manifest.read(manifest.DEFAULT)
     assert found.problems == [] and len(found.inputs) == 30
-    assert set(Counter(one.category for one in found.inputs).values()) == {5} and any(len(one.turns) > 1 for one in found.inputs)
+    assert set(Counter(one.category for one in found.inputs).values()) == {5} and any(
+        len(one.turns) > 1 for one in found.inputs
+    )
     assert len({one.category for one in select(found.inputs, 6)}) == 6

@@ -56,7 +56,9 @@ def test_names_budgets_and_settings():
         "recap:fusion=prior,suffix=False auto",
     ]  # fmt: skip
     by_name = {one.name: one for one in made}
-    assert by_name["recap:fusion=prior,suffix=False auto"].config == RecapConfig(fusion="prior", suffix=False, budget="auto")
+    assert by_name["recap:fusion=prior,suffix=False auto"].config == RecapConfig(
+        fusion="prior", suffix=False, budget="auto"
+    )
     assert [by_name[name].budget for name in ("ar", "lookahead", "pld auto")] == ["", "paper", "auto"]
     assert [one.name for one in contenders(["ar", "recap:budget=paper"])] == ["ar", "recap:budget=paper"]
     for methods, budgets, words in [
@@ -82,7 +84,9 @@ def test_records_of_all_methods_in_turns(target, inputs):
     ]  # fmt: skip
     # the order rotates by one from input to input, and by one from repetition to repetition
     firsts = [min(group, key=lambda record: record["place"])["name"] for group in groups]
-    assert firsts == [names[at] for at in (0, 1, 2, 1, 2, 3)] and len(heard) == runner.total(inputs, made, PEERS, 2) == 36
+    assert (
+        firsts == [names[at] for at in (0, 1, 2, 1, 2, 3)] and len(heard) == runner.total(inputs, made, PEERS, 2) == 36
+    )
     for group in groups:
         by_name = {record["name"]: record for record in group}
         plain, ours = by_name["ar"], by_name["recap paper"]
@@ -93,12 +97,17 @@ def test_records_of_all_methods_in_turns(target, inputs):
         assert ours["T"] == sum(ours["seconds"][part] for part in ("encode", "prefill", "decode")) > 0
         # looking at the pictures is the same work for all, done once and charged to each
         assert len({record["seconds"]["encode"] for record in group if "passes" in record}) == 1
-        assert [turn["token_ids"] for turn in by_name["transformers"]["turns"]] == [turn["token_ids"] for turn in plain["turns"]]
+        assert [turn["token_ids"] for turn in by_name["transformers"]["turns"]] == [
+            turn["token_ids"] for turn in plain["turns"]
+        ]
     assert groups[0][0]["seconds"]["encode"] > 0.0 == groups[1][0]["seconds"]["encode"]
     assert len(groups[1][0]["turns"]) == 2
     # another repetition begins with empty memories: it is the same again
     for name in ("recap paper", "token_recycling paper"):
-        one, other = ([r | {"repeat": 0, "place": 0} for g in groups[at:at + 3] for r in g if r["name"] == name] for at in (0, 3))
+        one, other = (
+            [r | {"repeat": 0, "place": 0} for g in groups[at : at + 3] for r in g if r["name"] == name]
+            for at in (0, 3)
+        )
         assert [fixed(record) for record in one] == [fixed(record) for record in other]
 
 
@@ -127,7 +136,9 @@ def test_memories_of_methods_never_meet_and_last_over_the_inputs(target, inputs)
     for one in both[1:]:
         alone = list(runner.measure(model, asked, [both[0], one], TOKENS))
         for with_others, by_itself in zip(together, alone):
-            ours, theirs = ({r["name"]: fixed(r) | {"place": 0} for r in group}[one.name] for group in (with_others, by_itself))
+            ours, theirs = (
+                {r["name"]: fixed(r) | {"place": 0} for r in group}[one.name] for group in (with_others, by_itself)
+            )
             assert ours == theirs
     first, again = ({record["name"]: record["passes"] for record in group} for group in together)
     assert again["recap paper"] < first["recap paper"]  # U knows the question from the first time
@@ -165,7 +176,9 @@ def test_where_answers_part_and_how_close_it_was(target, inputs):
     class Other:
         token_ids = [1, 2, 3]
 
-    trace = recap.generate(target("llava"), inputs[2].turns[0], max_new_tokens=8, config=RecapConfig(budget="paper")).trace
+    trace = recap.generate(
+        target("llava"), inputs[2].turns[0], max_new_tokens=8, config=RecapConfig(budget="paper")
+    ).trace
     other = replace(trace, token_ids=list(trace.token_ids))
     at, start = 4, 1
     for step in trace.steps:
@@ -222,7 +235,10 @@ def test_a_folder_keeps_whole_inputs_and_cuts_off_the_rest(tmp_path):
 
 def test_a_folder_refuses_other_configurations_and_other_things(tmp_path):
     opened(tmp_path / "a")
-    for other, words in [({"limit": 4}, "limit is 3 there and 4 now"), ({"model": {"dtype": "x"}}, "model dtype is null there")]:
+    for other, words in [
+        ({"limit": 4}, "limit is 3 there and 4 now"),
+        ({"model": {"dtype": "x"}}, "model dtype is null there"),
+    ]:
         with pytest.raises(ValueError, match=words):
             opened(tmp_path / "a", CONFIGURATION | other)
     (tmp_path / "b").mkdir()

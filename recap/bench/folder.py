@@ -39,7 +39,9 @@ class RunFolder:
             self.path.mkdir(parents=True, exist_ok=True)
             self._lock.acquire(timeout=0)
         except Timeout:
-            raise ValueError(f"another process is writing to {str(self.path)!r}; wait for it or choose another --out") from None
+            raise ValueError(
+                f"another process is writing to {str(self.path)!r}; wait for it or choose another --out"
+            ) from None
         except OSError as error:
             raise ValueError(f"--out: {str(self.path)!r} cannot be used as a folder ({error.strerror})") from None
         return self

@@ -1,7 +1,7 @@
-"""Builds manifests of the paper's seven single-turn benchmarks from the Hugging Face hub: `python -m recap.bench.hub chartqa`.
+"""Builds manifests of the paper's seven single-turn benchmarks from the hub: `python -m recap.bench.hub chartqa`.
 
-Not tried against the hub yet: where this was written there was none, so names and columns are as public code uses them. What is
-done with a row is tested on made-up rows. The paper does not say which 1,000 inputs of each it took; these are the first
+Not tried against the hub yet: where this was written there was none, so names and columns are as public code uses them.
+What is done with a row is tested on made-up rows. The paper does not say which 1,000 inputs of each it took; these are the first
 that have a picture. Needs the package `datasets`, which nothing else here does: pip install datasets.
 """
 
@@ -131,8 +131,12 @@ def main(arguments: list[str] | None = None) -> int:
     """Build the benchmarks named, or all seven. The exit status is 1 when one could not be had; the others are."""
     parser = argparse.ArgumentParser(prog="python -m recap.bench.hub", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"some of {', '.join(BENCHMARKS)} (default: all)")
-    parser.add_argument("--limit", type=int, default=1000, help="inputs of each (default: %(default)s, as in the paper)")
-    parser.add_argument("--out", type=Path, default=Path("runs", "data"), help="a folder each below it (default: %(default)s)")
+    parser.add_argument(
+        "--limit", type=int, default=1000, help="inputs of each (default: %(default)s, as in the paper)"
+    )
+    parser.add_argument(
+        "--out", type=Path, default=Path("runs", "data"), help="a folder each below it (default: %(default)s)"
+    )
     options = parser.parse_args(arguments)
     if unknown := [name for name in options.names if name not in BENCHMARKS]:
         parser.error(f"there is no benchmark {unknown[0]!r}; there are {', '.join(BENCHMARKS)}")

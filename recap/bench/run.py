@@ -35,7 +35,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         f"(default: {' '.join(DEFAULT_METHODS)})",
     )  # fmt: skip
     parser.add_argument(
-        "--budget", nargs="+", choices=BUDGETS, default=["auto"],
+        "--budget",
+        nargs="+",
+        choices=BUDGETS,
+        default=["auto"],
         help="auto, paper or both; methods whose trees may not be cut always take their own (default: auto)",
     )
     parser.add_argument(
@@ -44,12 +47,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         '"category" and "image" if you like (default: 30 inputs that come with RECAP)',
     )  # fmt: skip
     parser.add_argument("--limit", type=int, help="only so many inputs, as evenly over the categories as possible")
-    parser.add_argument("--repeat", type=int, default=1, help="repetitions, of which medians count (default: %(default)s)")
+    parser.add_argument(
+        "--repeat", type=int, default=1, help="repetitions, of which medians count (default: %(default)s)"
+    )
     parser.add_argument("--max-new-tokens", type=int, default=64, help="of each turn (default: %(default)s)")
     parser.add_argument("--seed", type=int, help="shuffle the inputs with it (default: the order of the file)")
     parser.add_argument("--out", type=Path, metavar="DIR", help="(default: a new folder in runs/bench)")
     parser.add_argument(
-        "--peers", action="store_true",
+        "--peers",
+        action="store_true",
         help="also ask transformers' own generate on the same weights, greedy and with its prompt lookup",
     )
     shared.add_model(parser)
@@ -73,9 +79,7 @@ def run(options: argparse.Namespace) -> int:
     with RunFolder(out) as folder:
         target = shared.load_model(options)
         about = describe(target, manifest, options.seed or 0)
-        chosen = configuration(
-            target, inputs, taking_part, peers, options.max_new_tokens, options.repeat, options.seed
-        )
+        chosen = configuration(target, inputs, taking_part, peers, options.max_new_tokens, options.repeat, options.seed)
         done = folder.open(chosen, about, chosen["names"])
         if done:
             print(f"{out} holds {len(done)} of {len(inputs) * options.repeat} inputs and repetitions", file=sys.stderr)
@@ -94,8 +98,13 @@ def run(options: argparse.Namespace) -> int:
 
 
 def configuration(
-    target: Any, inputs: Sequence[manifests.Input], taking_part: Sequence[Contender], peers: Sequence[str],
-    max_new_tokens: int, repeats: int, seed: int | None = None,
+    target: Any,
+    inputs: Sequence[manifests.Input],
+    taking_part: Sequence[Contender],
+    peers: Sequence[str],
+    max_new_tokens: int,
+    repeats: int,
+    seed: int | None = None,
 ) -> dict[str, Any]:
     """What two parts of one run must have in common, JSON types."""
     from ..generation import versions
@@ -132,14 +141,20 @@ def summary(run: dict[str, Any], records: Sequence[dict[str, Any]]) -> str:
 
     lines = "\n".join(tables.facts(run))
     if not any("error" not in record for record in records):
-        return f"{lines}\n\nno input could be asked\n\n" + tables.text([tables.left_out(records, run["manifest"]["problems"])])
+        return f"{lines}\n\nno input could be asked\n\n" + tables.text(
+            [tables.left_out(records, run["manifest"]["problems"])]
+        )
     cells = counting.everything(records, run["seed"])
     return f"{lines}\n\n" + tables.text(tables.tables(cells, records, run["manifest"]["problems"]))
 
 
 def _measured(
-    target: Any, inputs: Sequence[manifests.Input], taking_part: Sequence[Contender], names: Sequence[str],
-    options: argparse.Namespace, done: set[tuple[int, str]],
+    target: Any,
+    inputs: Sequence[manifests.Input],
+    taking_part: Sequence[Contender],
+    names: Sequence[str],
+    options: argparse.Namespace,
+    done: set[tuple[int, str]],
 ) -> Iterator[list[dict[str, Any]]]:
     """The records that are missing, with a bar of answers and the time that is left."""
     from tqdm import tqdm

@@ -44,8 +44,14 @@ def warm_up(target: Any, contenders: Sequence[Contender], peers: Sequence[Peer] 
 
 
 def measure(
-    target: Any, inputs: Sequence[Input], contenders: Sequence[Contender], max_new_tokens: int, repeats: int = 1,
-    peers: Sequence[Peer] = (), done: Collection[Key] = (), proceed: Callable[[], bool] = lambda: True,
+    target: Any,
+    inputs: Sequence[Input],
+    contenders: Sequence[Contender],
+    max_new_tokens: int,
+    repeats: int = 1,
+    peers: Sequence[Peer] = (),
+    done: Collection[Key] = (),
+    proceed: Callable[[], bool] = lambda: True,
     answered: Callable[[str], None] = lambda name: None,
 ) -> Iterator[list[Record]]:
     """Yields the records of one input in one repetition after another: one for each contender and peer, with "error" where
@@ -78,8 +84,14 @@ def measure(
 
 
 def _ask(
-    target: Any, one: Input, rotation: int, sessions: dict[str, Session], peers: Sequence[Peer], max_new_tokens: int,
-    proceed: Callable[[], bool], answered: Callable[[str], None],
+    target: Any,
+    one: Input,
+    rotation: int,
+    sessions: dict[str, Session],
+    peers: Sequence[Peer],
+    max_new_tokens: int,
+    proceed: Callable[[], bool],
+    answered: Callable[[str], None],
 ) -> list[Record] | None:
     """The records of an input; None when it was left off."""
     try:
@@ -113,7 +125,9 @@ def _ask(
             return {"error": failed[name]}
         return (_record if name in sessions else _peer_record)(answers[name], answers[PLAIN], looked)
 
-    return [{"id": one.id, "category": one.category, "name": name, "place": places[name]} | made(name) for name in names]
+    return [
+        {"id": one.id, "category": one.category, "name": name, "place": places[name]} | made(name) for name in names
+    ]
 
 
 def _sentence(error: Exception) -> str:
@@ -179,7 +193,8 @@ def _record(traces: list[Trace], plain: list[Trace], looked: Looked) -> Record:
 
 def _turn(trace: Trace, encode: float) -> Record:
     spent = {
-        name: sum(getattr(step, f"{name}_ms") for step in trace.steps) / 1000.0 for name in ("draft", "verify", "update")
+        name: sum(getattr(step, f"{name}_ms") for step in trace.steps) / 1000.0
+        for name in ("draft", "verify", "update")
     }
     return {
         "tokens": len(trace.token_ids), "passes": len(trace.steps),
