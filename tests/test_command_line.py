@@ -107,26 +107,3 @@ def test_a_foreign_trace_is_one_sentence(tmp_path, capsys):
 def test_info_says_which_core(capsys):
     assert main(["info"]) == 0
     assert "drafting core" in capsys.readouterr().out
-
-
-def test_prompts_benchmark_reports_equality(tiny, tmp_path, capsys):
-    file, records = tmp_path / "prompts.jsonl", tmp_path / "records.jsonl"
-    Image.new("RGB", (8, 8)).save(tmp_path / "black.png")
-    file.write_text('{"category": "a", "turns": ["The cat"]}\n{"id": 2, "prompt": "A dog", "images": ["black.png"]}\n')
-    assert main(["bench", "prompts", str(file), "--max-new-tokens", "10", "--json", str(records), *tiny]) == 0
-    assert [json.loads(line)["identical"] for line in records.read_text().splitlines()] == [True, True]
-    assert "2/2" in capsys.readouterr().out
-    rivals = ["--method", "pld", "--method", "lookahead", "--limit", "1", "--max-new-tokens", "10"]
-    assert main(["bench", "prompts", str(file), *rivals, *tiny]) == 0
-    printed = capsys.readouterr().out
-    assert all(name in printed for name in ("pld auto", "pld paper", "lookahead paper")) and "1/1" in printed
-    assert "lookahead auto" not in printed and "budget paper" not in printed
-    assert main(["bench", "prompts", str(file), "--method", "lookahead", "--budget", "auto", *tiny]) == 2
-    assert "no say over lookahead" in capsys.readouterr().err
-    for line, words in [("{}", "prompt"), ('{"prompt": "a", "image": "b"}', "image"), ("[]", "line 1")]:
-        file.write_text(line + "\n")
-        assert main(["bench", "prompts", str(file), *tiny]) == 2
-        assert words in capsys.readouterr().err
-    file.write_text('{"prompt": "a", "images": ["nowhere.png"]}\n')
-    assert main(["bench", "prompts", str(file), *tiny]) == 2
-    assert "nowhere.png" in capsys.readouterr().err

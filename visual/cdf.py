@@ -35,7 +35,7 @@ def spec(seconds: Mapping[str, Sequence[float]], theme: str = "light") -> Spec:
     most = max((max(times) for times in seconds.values() if times), default=1.0)
     layout = {
         **canvas.layout(theme, 12),
-        "height": 380, "margin": {"l": 48, "r": 12, "t": 8, "b": 44}, "showlegend": True,
+        "height": 360 + 12 * len(seconds), "margin": {"l": 48, "r": 12, "t": 8, "b": 44}, "showlegend": True,
         "legend": {"orientation": "h", "y": -0.2, "yanchor": "top", "x": 0, "font": {"size": 11.5}},
         "xaxis": {**axis, "range": [0, 1.02 * most], "title": {**title, "text": "seconds per input"}},
         "yaxis": {**axis, "range": [0, 1.02], "tickformat": ".0%", "title": {**title, "text": "inputs answered"}},

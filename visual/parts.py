@@ -30,13 +30,18 @@ def spec(parts: Mapping[str, Mapping[str, float]], theme: str = "light") -> Spec
     places = list(range(len(parts)))
     data = [
         {
-            "type": "bar", "orientation": "h", "name": part, "y": places, "x": [spent.get(part, 0.0) for spent in parts.values()],
+            "type": "bar", "orientation": "h", "name": part, "y": places,
+            "x": [spent.get(part, 0.0) for spent in parts.values()],
             "marker": {
                 "color": colour, "line": {"width": 0.5, "color": colours.background},
-                "pattern": {"shape": pattern, "size": 5, "solidity": 0.25, "fgcolor": colours.background},
+                "pattern": {
+                    "shape": pattern, "size": 6, "solidity": 0.2, "fillmode": "overlay", "fgcolor": colours.background,
+                },
             },
             "hoverinfo": "text",
-            "hovertext": [f"{escape(name)}: {part} {spent.get(part, 0.0):.2f} ms per token" for name, spent in parts.items()],
+            "hovertext": [
+                f"{escape(name)}: {part} {spent.get(part, 0.0):.2f} ms per token" for name, spent in parts.items()
+            ],
         }
         for part, (colour, pattern) in FILLS.items()
     ]  # fmt: skip
@@ -45,9 +50,11 @@ def spec(parts: Mapping[str, Mapping[str, float]], theme: str = "light") -> Spec
         **canvas.layout(theme, 12),
         "height": ROW * len(parts) + FRAME, "margin": {"l": 10, "r": 12, "t": 8, "b": 44}, "barmode": "stack",
         "bargap": 0.25, "showlegend": True,
-        "legend": {"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0, "font": {"size": 11.5}, "traceorder": "normal"},
+        "legend": {
+            "orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0, "font": {"size": 11.5}, "traceorder": "normal",
+        },
         "xaxis": {
-            **axis, "showline": True, "gridcolor": colours.quiet, "griddash": "dot", "gridwidth": 0.5, "nticks": 8,
+            **axis, "showline": True, "gridcolor": colours.quiet, "griddash": "dot", "gridwidth": 0.5, "nticks": 6, "tickangle": 0,
             "tickfont": {"size": 11, "color": colours.muted}, "rangemode": "tozero",
             "title": {"text": "milliseconds per token", "font": {"size": 11.5}, "standoff": 6},
         },

@@ -1,4 +1,4 @@
-"""A value with a range for each of several methods, in groups: speedups with their intervals, or their spread over inputs."""
+"""A value with a range for each of several methods, in groups: speedups with intervals, or their spread over inputs."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ def html(title: str, facts: Sequence[str], parts: Sequence[Picture | Words]) -> 
     pictures = [part for part in parts if isinstance(part, Picture)]
     body, drawn = [], 0
     for part in parts:
-        body.append(f"<section><h2>{escape(part.title)}</h2><p class=\"note\">{escape(part.note)}</p>")
+        body.append(f'<section><h2>{escape(part.title)}</h2><p class="note">{escape(part.note)}</p>')
         if isinstance(part, Picture):
             body.append(f'<div id="figure-{drawn}"></div></section>')
             drawn += 1

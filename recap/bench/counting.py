@@ -21,7 +21,7 @@ ALL, BY_TURNS = "all", "all, by turns"
 PARTS = ("encode", "prefill", "draft", "verify", "update", "other")
 """Where time goes. "other": decoding beside the three parts of a pass; all of it for peers."""
 SLOWER, LONG = 0.97, 32
-"""An answer counts as slower than plain decoding below this S; of fewer tokens than this it is not counted there, because
+"""An answer counts as slower than plain decoding below this S; one of fewer tokens than this is not counted there:
 noise would decide."""
 RESAMPLES = 2000
 
@@ -193,7 +193,8 @@ def _median(group: list[dict[str, Any]], rates: Rates) -> Measured:
     return Measured(
         first["id"], first["category"], first["name"], round(statistics.median(r["tokens"] for r in group)),
         median(lambda record: ratio(record, PLAIN)), median(lambda record: ratio(record, REFERENCE)),
-        median(lambda record: ratio(record, PLAIN, 1)), median(lambda record: record.get("tau")), median(lambda record: record.get("nodes")),
+        median(lambda record: ratio(record, PLAIN, 1)), median(lambda record: record.get("tau")),
+        median(lambda record: record.get("nodes")),
         median(lambda record: record["T"]), median(lambda record: record["tokens"] / record["T"]),
         {part: median(lambda record, part=part: _parts(record)[part]) for part in PARTS},
         not apart, apart[0] if apart else None,

@@ -18,7 +18,8 @@ from tqdm import tqdm
 from ..trace import first_difference
 from .contenders import PLAIN, contenders
 from .manifest import Input
-from .peers import PEERS, Peer
+from .peers import PEERS
+from .peers import load as load_peers
 from .questions import keep, read_options
 
 CONTENDERS = ("torch-bfloat16", "torch-float16", "torch-float32", "compiled")
@@ -101,7 +102,7 @@ def answers(
 
     inputs = [Input(str(at), "", (asked["prompt"],), tuple(asked["images"])) for at, asked in enumerate(questions)]
     measured = measure(target, inputs, contenders(["recap"], ["paper"]), max_new_tokens)
-    peers = [Peer(name, target.model, sorted(target.end_ids), max_new_tokens) for name in PEERS] if lookup else []
+    peers = load_peers(PEERS if lookup else (), target, max_new_tokens)
     for number, records in enumerate(measured):
         if "error" in records[0]:
             raise ValueError(f"prompt {number + 1} cannot be asked: {records[0]['error']}")

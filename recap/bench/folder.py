@@ -39,7 +39,9 @@ class RunFolder:
             self.path.mkdir(parents=True, exist_ok=True)
             self._lock.acquire(timeout=0)
         except Timeout:
-            raise ValueError(f"another process is writing to {str(self.path)!r}; wait for it or choose another --out") from None
+            raise ValueError(
+                f"another process is writing to {str(self.path)!r}; wait for it or choose another --out"
+            ) from None
         except OSError as error:
             raise ValueError(f"--out: {str(self.path)!r} cannot be used as a folder ({error.strerror})") from None
         return self
@@ -133,7 +135,7 @@ def _whole(records: list[dict[str, Any]], names: Sequence[str]) -> list[dict[str
     groups: dict[tuple[int, str], list[dict[str, Any]]] = defaultdict(list)
     for record in records:
         groups[record["repeat"], record["id"]].append(record)
-    complete = [group for group in groups.values() if "error" in group[0] or {r["name"] for r in group} >= set(names)]
+    complete = [group for group in groups.values() if not group[0]["name"] or {r["name"] for r in group} >= set(names)]
     return [record for group in complete for record in group]
 
 
@@ -142,13 +144,22 @@ def _keys(records: Sequence[dict[str, Any]]) -> set[tuple[int, str]]:
 
 
 def _check_same(path: Path, there: dict[str, Any], here: dict[str, Any]) -> None:
-    differing = [name for name in {**there, **here} if there.get(name) != here.get(name)]
+    ours, theirs = _flat(here), _flat(there)
+    differing = [name for name in {**theirs, **ours} if theirs.get(name) != ours.get(name)]
     if differing:
         name = differing[0]
         raise ValueError(
-            f"{str(path)!r} holds a run with another configuration: {name} is {_short(there.get(name))} there and "
-            f"{_short(here.get(name))} now; run it as it was, or choose another --out"
+            f"{str(path)!r} holds a run with another configuration: {name} is {_short(theirs.get(name))} there and "
+            f"{_short(ours.get(name))} now; run it as it was, or choose another --out"
         )
+
+
+def _flat(values: dict[str, Any], above: str = "") -> dict[str, Any]:
+    """Nested values under names such as "model dtype"."""
+    flat: dict[str, Any] = {}
+    for name, value in values.items():
+        flat |= _flat(value, f"{above}{name} ") if isinstance(value, dict) else {above + name: value}
+    return flat
 
 
 def _short(value: Any) -> str:

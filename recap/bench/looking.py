@@ -29,11 +29,13 @@ def look(target: Any, images: Sequence[str], peers: bool = False) -> Looked:
     """Open and encode the pictures of an input; with `peers` their inputs are kept too. Raises ValueError for a file that
     is no picture, or a model that takes none."""
     looked = Looked()
+    if not images:
+        return looked
     clock = perf_counter()
     opened = [target.open(image) for image in images]
     looked.pictures = [target.see(one) for one in opened]
     looked.prepared = perf_counter() - clock
-    if peers and images and target.placeholder is not None:
+    if peers and target.placeholder is not None:
         looked.inputs = _inputs(target, [one.image for one in opened])
     clock = perf_counter()
     for picture in looked.pictures:

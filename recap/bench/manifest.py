@@ -62,7 +62,9 @@ def read(path: str | Path) -> Manifest:
             problems.append(f"{path.name}, line {number} is left out: {_sentence(error)}")
     if not inputs:
         first = f" ({problems[0]})" if problems else ""
-        raise ValueError(f'{str(path)!r} holds no input; a line is {{"prompt": text}} or {{"turns": [text, ...]}}{first}')
+        raise ValueError(
+            f'{str(path)!r} holds no input; a line is {{"prompt": text}} or {{"turns": [text, ...]}}{first}'
+        )
     return Manifest(path, list(inputs.values()), problems)
 
 
@@ -129,7 +131,9 @@ def _input(raw: Any, number: int, folder: Path) -> Input:
         raise ValueError(f'"category" must be a text, got {str(category)[:40]}')
     given = raw.get("images", raw.get("image"))
     given = [] if given is None or given == "" else [given] if isinstance(given, str) else given
-    if not isinstance(given, list) or not all(isinstance(image, str) and image and "\0" not in image for image in given):
+    if not isinstance(given, list) or not all(
+        isinstance(image, str) and image and "\0" not in image for image in given
+    ):
         raise ValueError('"image" must be a path, "images" a list of paths')
     try:
         "".join([*turns, str(name), category, *given]).encode()

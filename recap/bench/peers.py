@@ -34,23 +34,28 @@ class Answer(NamedTuple):
 
 
 class Peer:
-    """One of PEERS around a transformers model. `end_ids`: token ids that end an answer."""
+    """One of PEERS around a transformers model. `end_ids`: token ids that end an answer. `banned`: ids that stand for
+    pictures, which prompt lookup would otherwise draft from the prompt, and fail."""
 
-    def __init__(self, name: str, model: Any, end_ids: Sequence[int], max_new_tokens: int) -> None:
-        from transformers import GenerationConfig
-
+    def __init__(
+        self, name: str, model: Any, end_ids: Sequence[int], max_new_tokens: int, banned: Sequence[int] = ()
+    ) -> None:
         if name not in PEERS:
             raise ValueError(f"a peer must be one of {', '.join(PEERS)}, got {name!r}")
-        lookup = {"prompt_lookup_num_tokens": LOOKUP_TOKENS} if name == LOOKUP else {}
         self.name, self.model = name, model
         # what a checkpoint's own configuration asks for beyond plain argmax is switched off by name
-        self._config = GenerationConfig(
+        self._settings: dict[str, Any] = dict(
             do_sample=False, max_new_tokens=max_new_tokens, eos_token_id=list(end_ids), pad_token_id=end_ids[0],
-            repetition_penalty=1.0, temperature=None, top_p=None, top_k=None, **lookup,
+            repetition_penalty=1.0, temperature=None, top_p=None, top_k=None,
         )  # fmt: skip
+        if name == LOOKUP:
+            self._settings["prompt_lookup_num_tokens"] = LOOKUP_TOKENS
+            if banned:
+                self._settings["suppress_tokens"] = list(banned)
 
-    def __call__(self, ids: np.ndarray, inputs: dict[str, Any] | None = None) -> Answer:
-        """The answer to a prompt of these ids, (n,) int64; `inputs`: what the model takes beside them."""
+    def __call__(self, ids: np.ndarray, inputs: dict[str, Any] | None = None, **settings: Any) -> Answer:
+        """The answer to a prompt of these ids, (n,) int64; `inputs`: what the model takes beside them; `settings` differ
+        for this call alone."""
         import torch
 
         prompt = torch.from_numpy(np.ascontiguousarray(ids))[None].to(self.model.device)
@@ -58,9 +63,17 @@ class Peer:
         mask = torch.ones_like(prompt)
         clock = perf_counter()
         with torch.inference_mode():
-            output = self.model.generate(prompt, attention_mask=mask, generation_config=self._config, **given)
+            output = self.model.generate(prompt, attention_mask=mask, **self._settings | settings, **given)
         new = output[0, len(ids) :].tolist()  # waits for the device
         return Answer(new, perf_counter() - clock)
+
+
+def load(names: Sequence[str], target: Any, max_new_tokens: int, progress: Any = None, dtype: str = "") -> list[Peer]:
+    """Peers of a target by name, on one model; see `load_model`."""
+    if not names:
+        return []
+    model = load_model(target, progress, dtype)
+    return [Peer(name, model, sorted(target.end_ids), max_new_tokens, target.banned) for name in names]
 
 
 def load_model(target: Any, progress: Any = None, dtype: str = "") -> Any:

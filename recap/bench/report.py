@@ -100,13 +100,15 @@ def csv_of(cells: Sequence[Cell]) -> str:
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow([
         "category", "method", "inputs", "tokens", "S", "S_low", "S_high", "tau", "tau_low", "tau_high",
-        "over_transformers", "S_writing", "nodes", "tokens_per_second", "S_p10", "S_p50", "S_p90", "faster", "slower", "T_p50", "T_p90",
+        "over_transformers", "S_writing", "nodes",
+        "tokens_per_second", "S_p10", "S_p50", "S_p90", "faster", "slower", "T_p50", "T_p90",
         "T_p95", "T_p99", *(f"{part}_ms_per_token" for part in PARTS), "identical",
     ])  # fmt: skip
     for cell in cells:
         writer.writerow([
             _plain(cell.category), _plain(cell.name), cell.inputs, cell.tokens, *_three(cell.S), *_three(cell.tau),
-            _three(cell.over)[0], _three(cell.writing)[0], _digits(cell.nodes), _digits(cell.rate), *map(_digits, cell.ratios),
+            _three(cell.over)[0], _three(cell.writing)[0], _digits(cell.nodes), _digits(cell.rate),
+            *map(_digits, cell.ratios),
             _digits(cell.faster), _digits(cell.slower), *map(_digits, cell.latency),
             *(_digits(cell.parts[part]) for part in PARTS), cell.identical,
         ])  # fmt: skip

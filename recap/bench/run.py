@@ -23,7 +23,7 @@ from ..methods import METHODS
 from . import manifest as manifests
 from .contenders import Contender, contenders
 from .folder import RunFolder
-from .peers import PEERS
+from .peers import PEERS, load
 
 DEFAULT_METHODS = ("recap", "token_recycling", "suffix_decoding", "pld")
 
@@ -35,7 +35,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         f"(default: {' '.join(DEFAULT_METHODS)})",
     )  # fmt: skip
     parser.add_argument(
-        "--budget", nargs="+", choices=BUDGETS, default=["auto"],
+        "--budget",
+        nargs="+",
+        choices=BUDGETS,
+        default=["auto"],
         help="auto, paper or both; methods whose trees may not be cut always take their own (default: auto)",
     )
     parser.add_argument(
@@ -44,12 +47,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         '"category" and "image" if you like (default: 30 inputs that come with RECAP)',
     )  # fmt: skip
     parser.add_argument("--limit", type=int, help="only so many inputs, as evenly over the categories as possible")
-    parser.add_argument("--repeat", type=int, default=1, help="repetitions, of which medians count (default: %(default)s)")
+    parser.add_argument(
+        "--repeat", type=int, default=1, help="repetitions, of which medians count (default: %(default)s)"
+    )
     parser.add_argument("--max-new-tokens", type=int, default=64, help="of each turn (default: %(default)s)")
     parser.add_argument("--seed", type=int, help="shuffle the inputs with it (default: the order of the file)")
     parser.add_argument("--out", type=Path, metavar="DIR", help="(default: a new folder in runs/bench)")
     parser.add_argument(
-        "--peers", action="store_true",
+        "--peers",
+        action="store_true",
         help="also ask transformers' own generate on the same weights, greedy and with its prompt lookup",
     )
     shared.add_model(parser)
@@ -73,7 +79,7 @@ def run(options: argparse.Namespace) -> int:
     with RunFolder(out) as folder:
         target = shared.load_model(options)
         about = describe(target, manifest, options.seed or 0)
-        chosen = configuration(target, inputs, taking_part, peers, options.max_new_tokens, options.repeat)
+        chosen = configuration(target, inputs, taking_part, peers, options.max_new_tokens, options.repeat, options.seed)
         done = folder.open(chosen, about, chosen["names"])
         if done:
             print(f"{out} holds {len(done)} of {len(inputs) * options.repeat} inputs and repetitions", file=sys.stderr)
@@ -92,20 +98,28 @@ def run(options: argparse.Namespace) -> int:
 
 
 def configuration(
-    target: Any, inputs: Sequence[manifests.Input], taking_part: Sequence[Contender], peers: Sequence[str],
-    max_new_tokens: int, repeats: int,
+    target: Any,
+    inputs: Sequence[manifests.Input],
+    taking_part: Sequence[Contender],
+    peers: Sequence[str],
+    max_new_tokens: int,
+    repeats: int,
+    seed: int | None = None,
 ) -> dict[str, Any]:
     """What two parts of one run must have in common, JSON types."""
+    from ..generation import versions
     from ..targets.builtin.reader import VARIABLE
+    from . import machine
 
-    described = target.describe()
+    described, here = target.describe(), machine.describe()
     reader = {"reader": os.environ.get(VARIABLE, "auto")} if target.name == "builtin" else {}
     return {
         "names": [*(one.name for one in taking_part), *peers],
         "contenders": {one.name: {"method": one.method, **one.config.to_dict()} for one in taking_part},
         "model": {name: described[name] for name in ("name", "device", "dtype", "exact", "passes")} | reader,
-        "manifest": manifests.fingerprint(inputs), "inputs": len(inputs), "repeats": repeats,
-        "max_new_tokens": max_new_tokens,
+        "inputs": len(inputs), "repeats": repeats, "max_new_tokens": max_new_tokens, "seed": seed,
+        "fingerprint of the inputs": manifests.fingerprint(inputs), "versions": versions(),
+        "machine": {name: here[name] for name in ("processor", "cores", "gpu")},
     }  # fmt: skip
 
 
@@ -127,14 +141,20 @@ def summary(run: dict[str, Any], records: Sequence[dict[str, Any]]) -> str:
 
     lines = "\n".join(tables.facts(run))
     if not any("error" not in record for record in records):
-        return f"{lines}\n\nno input could be asked\n\n" + tables.text([tables.left_out(records, run["manifest"]["problems"])])
+        return f"{lines}\n\nno input could be asked\n\n" + tables.text(
+            [tables.left_out(records, run["manifest"]["problems"])]
+        )
     cells = counting.everything(records, run["seed"])
     return f"{lines}\n\n" + tables.text(tables.tables(cells, records, run["manifest"]["problems"]))
 
 
 def _measured(
-    target: Any, inputs: Sequence[manifests.Input], taking_part: Sequence[Contender], names: Sequence[str],
-    options: argparse.Namespace, done: set[tuple[int, str]],
+    target: Any,
+    inputs: Sequence[manifests.Input],
+    taking_part: Sequence[Contender],
+    names: Sequence[str],
+    options: argparse.Namespace,
+    done: set[tuple[int, str]],
 ) -> Iterator[list[dict[str, Any]]]:
     """The records that are missing, with a bar of answers and the time that is left."""
     from tqdm import tqdm
@@ -143,7 +163,7 @@ def _measured(
 
     if len(done) == len(inputs) * options.repeat:
         return
-    peers = _load_peers(target, names, options.max_new_tokens)
+    peers = load(names, target, options.max_new_tokens, shared.tell)
     runner.warm_up(target, taking_part, peers, shared.tell)
     if any(one.images for one in inputs):
         target.warm_up(shared.tell)
@@ -161,12 +181,3 @@ def _measured(
         yield from runner.measure(
             target, inputs, taking_part, options.max_new_tokens, options.repeat, peers, done, answered=answered
         )
-
-
-def _load_peers(target: Any, names: Sequence[str], max_new_tokens: int) -> list[Any]:
-    from .peers import Peer, load_model
-
-    if not names:
-        return []
-    model = load_model(target, shared.tell)
-    return [Peer(name, model, sorted(target.end_ids), max_new_tokens) for name in names]

@@ -50,17 +50,23 @@ def warming(
         generate(target, _HELLO, method=one.method, config=one.config, max_new_tokens=8)
         yield
     for peer in peers:
-        peer(target.prompt(_HELLO).ids)
+        peer(target.prompt(_HELLO).ids, max_new_tokens=8)
         yield
 
 
 def measure(
-    target: Any, inputs: Sequence[Input], contenders: Sequence[Contender], max_new_tokens: int, repeats: int = 1,
-    peers: Sequence[Peer] = (), done: Collection[Key] = (), proceed: Callable[[], bool] = lambda: True,
+    target: Any,
+    inputs: Sequence[Input],
+    contenders: Sequence[Contender],
+    max_new_tokens: int,
+    repeats: int = 1,
+    peers: Sequence[Peer] = (),
+    done: Collection[Key] = (),
+    proceed: Callable[[], bool] = lambda: True,
     answered: Callable[[str], None] = lambda name: None,
 ) -> Iterator[list[Record]]:
     """All of `pieces` at once, without the None between. `proceed` is asked at every pass, and with the first False the
-    generator ends."""  # fmt: skip
+    generator ends."""
     for found in pieces(target, inputs, contenders, max_new_tokens, repeats, peers, done, answered):
         if found is not None:
             yield found
@@ -69,17 +75,23 @@ def measure(
 
 
 def pieces(
-    target: Any, inputs: Sequence[Input], contenders: Sequence[Contender], max_new_tokens: int, repeats: int = 1,
-    peers: Sequence[Peer] = (), done: Collection[Key] = (), answered: Callable[[str], None] = lambda name: None,
+    target: Any,
+    inputs: Sequence[Input],
+    contenders: Sequence[Contender],
+    max_new_tokens: int,
+    repeats: int = 1,
+    peers: Sequence[Peer] = (),
+    done: Collection[Key] = (),
+    answered: Callable[[str], None] = lambda name: None,
 ) -> Iterator[list[Record] | None]:
-    """Yields the records of one input in one repetition after another: one for each contender and peer, or a single one
-    with "error" for an input that this target cannot be asked. In between, None after every pass: there others may use
-    the device, whose time is not counted, and there the generator may be closed.
+    """Yields the records of one input in one repetition after another: one for each contender and peer, with "error" where
+    a peer failed, or a single one with "error" and no name for an input that this target cannot be asked. In between, None
+    after every pass: there others may use the device, whose time is not counted, and there the generator may be closed.
 
     `done` are left out; memories are filled as if they had just been answered, up to `REBUILT` inputs back. `answered` is
     told the name after every answer. Call `warm_up` before. The contenders must include plain decoding; ids and names must
     differ. A record's fields are described in docs/laboratory.md.
-    """  # fmt: skip
+    """
     if PLAIN not in [one.name for one in contenders]:
         raise ValueError(f"the contenders must include {PLAIN!r}, with which all are compared")
     for repeat in range(repeats):
@@ -99,7 +111,12 @@ def pieces(
 
 
 def _ask(
-    target: Any, one: Input, rotation: int, sessions: dict[str, Session], peers: Sequence[Peer], max_new_tokens: int,
+    target: Any,
+    one: Input,
+    rotation: int,
+    sessions: dict[str, Session],
+    peers: Sequence[Peer],
+    max_new_tokens: int,
     answered: Callable[[str], None],
 ) -> Generator[None, None, list[Record]]:
     """The records of an input."""
@@ -110,21 +127,34 @@ def _ask(
             name: lambda session=session: _converse(session, one, looked, max_new_tokens) for name, session in sessions.items()
         }
         jobs |= {peer.name: lambda peer=peer: _converse_with(peer, target, one, looked) for peer in peers}
+        failed: dict[str, str] = {}
         names = list(jobs)
         first = rotation % len(names)
         answers: dict[str, list[Any]] = {}
         for name in names[first:] + names[:first]:
-            answers[name] = yield from jobs[name]()
+            try:
+                answers[name] = yield from jobs[name]()
+            except ValueError as error:  # what other people's decoders cannot do ends nothing
+                if name in sessions:
+                    raise
+                answers[name], failed[name] = [], _sentence(error)
             answered(name)
     except ValueError as error:
-        return [{"id": one.id, "category": one.category, "name": "", "error": str(error)}]
+        return [{"id": one.id, "category": one.category, "name": "", "error": _sentence(error)}]
     places = {name: place for place, name in enumerate(answers)}
+
+    def made(name: str) -> Record:
+        if name in failed:
+            return {"error": failed[name]}
+        return (_record if name in sessions else _peer_record)(answers[name], answers[PLAIN], looked)
+
     return [
-        {"id": one.id, "category": one.category, "name": name, "place": places[name]}
-        | (_record(answers[name], answers[PLAIN], looked) if name in sessions else
-           _peer_record(answers[name], answers[PLAIN], looked))
-        for name in names
-    ]  # fmt: skip
+        {"id": one.id, "category": one.category, "name": name, "place": places[name]} | made(name) for name in names
+    ]
+
+
+def _sentence(error: Exception) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0]
 
 
 def _rebuild(target: Any, one: Input, sessions: dict[str, Session], max_new_tokens: int) -> Iterator[None]:
@@ -184,7 +214,8 @@ def _record(traces: list[Trace], plain: list[Trace], looked: Looked) -> Record:
 
 def _turn(trace: Trace, encode: float) -> Record:
     spent = {
-        name: sum(getattr(step, f"{name}_ms") for step in trace.steps) / 1000.0 for name in ("draft", "verify", "update")
+        name: sum(getattr(step, f"{name}_ms") for step in trace.steps) / 1000.0
+        for name in ("draft", "verify", "update")
     }
     return {
         "tokens": len(trace.token_ids), "passes": len(trace.steps),

@@ -24,8 +24,8 @@ class Table:
 def tables(cells: Sequence[Cell], records: Sequence[dict[str, Any]], problems: Sequence[str] = ()) -> list[Table]:
     """All tables of a run that have a row."""
     made = [
-        speed(cells), overall(cells), writing(cells), over_reference(cells), split(cells), latency(cells), differences(records),
-        left_out(records, problems),
+        speed(cells), overall(cells), writing(cells), over_reference(cells), split(cells), latency(cells),
+        differences(records), left_out(records, problems),
     ]  # fmt: skip
     return [table for table in made if table.rows]
 
@@ -125,13 +125,17 @@ def differences(records: Sequence[dict[str, Any]], most: int = 20) -> Table:
 
 def left_out(records: Sequence[dict[str, Any]], problems: Sequence[str]) -> Table:
     """Lines of the manifest that were none, and inputs that could not be asked."""
-    failed = {record["id"]: record["error"] for record in records if "error" in record}
-    rows = [(problem,) for problem in problems] + [(f"input {name} could not be asked: {why}",) for name, why in failed.items()]
+    failed = {(record["id"], record["name"]): record["error"] for record in records if "error" in record}
+    rows = [(problem,) for problem in problems]
+    rows += [
+        (f"{who + ' could not answer' if who else 'nobody could be asked'} {name}: {why}",)
+        for (name, who), why in failed.items()
+    ]
     return Table("Left out", "Everything else went on.", ("why",), tuple(rows))
 
 
 def interval(estimate: Estimate | None) -> str:
-    """"1.52 [1.40, 1.61]"."""
+    """ "1.52 [1.40, 1.61]"."""
     if estimate is None:
         return "–"
     return f"{estimate.mean:.2f}" + ("" if estimate.low is None else f" [{estimate.low:.2f}, {estimate.high:.2f}]")
@@ -148,7 +152,8 @@ def facts(run: dict[str, Any]) -> list[str]:
         f"{'exact' if model['exact'] else 'not exact'}: {model['exactness']}",
         f"{machine['processor']}, {machine['cores']} cores, {machine['threads']} threads"
         + (f", {machine['memory_gib']} GiB" if machine["memory_gib"] else "")
-        + (f", {machine['gpu']}" if machine["gpu"] else "") + f", {machine['system']}",
+        + (f", {machine['gpu']}" if machine["gpu"] else "")
+        + f", {machine['system']}",
         f"load of the machine: {_load(machine['load'])} before, {_load(run.get('load_after'))} after",
         versions,
         f"{run['started']} to {run['ended'] or 'now: it is not complete'} (UTC)",
@@ -197,7 +202,7 @@ def _all(cells: Sequence[Cell]) -> list[Cell]:
 
 
 def _pair(cell: Cell | None) -> str:
-    return "–" if cell is None else f"{cell.S.mean:.2f} {_number(cell.tau.mean if cell.tau else None, 2)}"
+    return "–" if cell is None else f"{cell.S.mean:.2f}, {_number(cell.tau.mean if cell.tau else None, 2)}"
 
 
 def _number(value: float | None, digits: int) -> str:
