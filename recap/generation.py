@@ -25,7 +25,6 @@ from .targets.prompt import Prompt
 from .trace import Comparison, Step, Trace, first_difference
 from .writing import Writing
 
-
 _READ = object()
 """Stands for the end of a prompt."""
 
