@@ -64,11 +64,12 @@ def lines(log: Path) -> list[dict[str, Any]]:
 
 def test_sigterm_ends_answers_cleanly_and_sigkill_spoils_nothing(start: Callable[..., Started], tmp_path: Path) -> None:
     app, url, log = start(METRICS="on", MAX_RUNNING="2")
-    first = next(line for line in lines(log) if line["event"] == "started")
-    assert first["MAX_RUNNING"] == 2 and first["metrics"] == "open"
     client = Client(url, verbose=False)
     said = client.predict("Hello", None, "recap", 8, api_name="/chat")
     assert b'recap_answers_total{kind="answer",method="recap",outcome="complete"} 1.0' in urllib.request.urlopen(f"{url}metrics").read()
+    while not (starts := [line for line in lines(log) if line["event"] == "started"]):
+        time.sleep(0.05)  # the page answers a little before it says so
+    assert starts[0]["MAX_RUNNING"] == 2 and starts[0]["metrics"] == "open"
     app.send_signal(signal.SIGKILL)
     app.wait(10)
 
