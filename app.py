@@ -32,6 +32,8 @@ from studio.worker import Worker
 from visual import summary
 
 HERE = Path(__file__).parent
+MOST_EVENTS = 1000
+"""Events of pages that may wait for gradio to look at them."""
 
 
 def build(worker: Worker, metrics: Metrics | None = None, watched: bool | str = False) -> inputs.Checked:
@@ -166,7 +168,7 @@ def main() -> None:
     worker = Worker(load, limits, metrics.ended)
     worker.start()
     folder = uploads.prepare()
-    page = build(worker, metrics, watched).queue(default_concurrency_limit=None)
+    page = build(worker, metrics, watched).queue(default_concurrency_limit=None, max_size=MOST_EVENTS)
     enabled = {
         "model": chosen.model, "dtype": chosen.dtype, "metrics": watched and ("open" if watched is True else "with a token"),
         "log": log_format, **limits.described(),

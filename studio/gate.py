@@ -26,6 +26,8 @@ _READ = re.compile(
 _WRITE = re.compile(
     r"/gradio_api/(upload|queue/join|cancel|reset|component_server|run/predict)/?|/gradio_api/call/(v2/)?\w+/?"
 )
+_ELSEWHERE = re.compile(r"[\w+.-]{2,}:/")
+"""A scheme of an address; a single letter is a drive."""
 UPLOAD = "/gradio_api/upload"
 _FILE = "/gradio_api/file="
 _BODY = 1 << 20
@@ -143,7 +145,8 @@ class Gate:
 def _is_local(path: str) -> bool:
     """Whether a path is plain: no web address, which gradio would fetch, no way upwards, no control characters."""
     for _ in range(3):  # however often it was quoted
-        if ":/" in path.replace("\\", "/") or ".." in path.replace("\\", "/").split("/") or not path.isprintable():
+        plain = path.replace("\\", "/")
+        if _ELSEWHERE.search(plain) or ".." in plain.split("/") or not plain.isprintable():
             return False
         path = unquote(path)
     return True

@@ -32,6 +32,8 @@ QUESTIONS: list[tuple[str, str | None]] = [
     ("What do you see?", "receipt.png"), ("Explain what a bridge is to a child.", None), ("Count from one to twenty.", None),
     ("Why is the sky blue?", None), ("Give me a recipe for pancakes.", None),
 ]  # fmt: skip
+PATIENCE = 300
+"""Seconds that a visitor waits for anything: on a busy machine it is the answers that count, not the clock."""
 METHODS = ("recap", "recap", "recap", "ar")
 
 
@@ -42,6 +44,7 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=5.0)
     parser.add_argument("--tokens", type=int, default=32, help="at most, of an answer; every third visitor asks for three times that")
     parser.add_argument("--think", type=float, default=5.0, help="seconds between an answer and the next question, at most")
+    parser.add_argument("--arrive", type=float, default=30.0, help="seconds within which all of them come")
     parser.add_argument("--browsers", type=int, default=0)
     parser.add_argument("--pid", type=int, help="of the app, to watch its memory")
     given = parser.parse_args()
@@ -79,7 +82,7 @@ def tokenizer(url: str) -> Callable[[str], int]:
 
 def alone(url: str, lengths: Sequence[int]) -> dict[tuple[int, str, int], str]:
     """What one visitor is answered, by question, method and length."""
-    client = Client(url, verbose=False)
+    client = Client(url, verbose=False, httpx_kwargs={"timeout": PATIENCE})
     said = {
         (number, method, tokens): client.predict(question, file(picture), method, tokens, api_name="/chat")
         for tokens in lengths for number, (question, picture) in enumerate(QUESTIONS) for method in sorted(set(METHODS))
@@ -97,9 +100,9 @@ def visitor(
     number: int, given: Any, end: float, expected: dict[Any, str], count: Callable[[str], int], results: list[Any]
 ) -> None:
     chance = random.Random(number)
-    time.sleep(chance.uniform(0, given.think))
+    time.sleep(chance.uniform(0, given.arrive))
     try:
-        client = Client(given.url, verbose=False)
+        client = Client(given.url, verbose=False, httpx_kwargs={"timeout": PATIENCE})
     except Exception as error:
         results.append({"error": f"no connection: {type(error).__name__}: {error}"})
         return
