@@ -17,6 +17,7 @@ from starlette.middleware import Middleware
 from .frames import Restful
 from .gate import Gate
 from .inputs import Checked
+from .limits import Limits
 from .policy import OnlyThisServer
 from .theme import look
 from .uploads import discard, tidy
@@ -63,6 +64,11 @@ def serve(page: Checked, worker: Worker, port: int | None, folder: Path, enabled
         raise SystemExit(f"RECAP Studio cannot start: {error}") from None
     print(f"RECAP Studio is at {address} and loads {enabled['model']} meanwhile. Ctrl-C ends it.", flush=True)
     log.info("started", extra={"facts": enabled})
+    if enabled["log"] == "text":
+        usual = Limits().described()
+        changed = ", ".join(f"{name}={value}" for name, value in enabled.items() if usual.get(name, value) != value)
+        metrics = f"on, {enabled['metrics']}" if enabled["metrics"] else "off"
+        print(f"Metrics: {metrics}. Limits: {changed or 'the defaults'} (docs/serving.md).", flush=True)
     while not over.wait(_TIDY_SECONDS):
         page.visitors.tidy()
         tidy(folder, page.limits.uploads_megabytes * 1e6)

@@ -11,7 +11,8 @@ from .conversation import Conversation
 from .limits import Limits
 
 _KEPT_SECONDS = 15 * 60
-_MOST_LEFT = 4
+_MOST_LEFT = 32
+"""Beyond those the longest gone lose their chat; caches are given back sooner, see `Limits.sessions`."""
 _SILENT_SECONDS = 24 * 3600
 """A page that was not heard of for so long has gone without a word."""
 _PATIENCE = 1.5
@@ -30,8 +31,7 @@ class _Page:
 class Visitors:
     """Conversations by browser session (`session_hash`, one per loaded page). Methods may be called by any thread.
 
-    A conversation whose page has left is kept for 15 minutes, and of all such ones the last 4: they hold a cache and
-    memories. `release` is asked to give these back for a conversation that was quiet for a while, or longer than others
+    A conversation whose page has left is kept for 15 minutes, and of all such ones the last 32. `release` is asked to give these back for a conversation that was quiet for a while, or longer than others
     where more than `limits.sessions` have some; `gone` is told of each that is let go of. `clock` and `sleep` are those
     of `time`, and may be replaced in tests.
     """

@@ -136,7 +136,8 @@ def test_what_was_left_is_kept_for_a_quarter_of_an_hour(visitors: Visitors, cloc
     assert visitors.of("a") is not mine
 
 
-def test_of_what_was_left_the_last_four_are_kept(visitors: Visitors) -> None:
+def test_of_what_was_left_the_last_few_are_kept(visitors: Visitors, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("studio.visitors._MOST_LEFT", 4)
     pages = [met(visitors, name) for name in "abcdef"]
     for name in "bacdef":
         visitors.leave(name)
@@ -187,6 +188,7 @@ class Held(Conversation):
 def crowd(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[Visitors, list[Conversation]]]:
     """`crowd(**limits)`: visitors whose conversations are as told, and what was given back or gone, in order."""
     monkeypatch.setattr("studio.visitors.Conversation", Held)
+    monkeypatch.setattr("studio.visitors._MOST_LEFT", 4)
 
     def make(**limits: float) -> tuple[Visitors, list[Conversation]]:
         ends: list[Conversation] = []
