@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections.abc import Callable
@@ -18,6 +19,8 @@ _SILENT_SECONDS = 24 * 3600
 _PATIENCE = 1.5
 """Seconds that a page loaded anew waits for its old self to leave: their events may overtake each other."""
 _PAUSE = 0.05
+_ASK_AGAIN = 10.0
+"""Seconds until a page that still has cache and memories is asked once more."""
 
 
 @dataclass
@@ -26,6 +29,8 @@ class _Page:
     conversation: Conversation
     seen: float
     """When it was last heard of."""
+    asked: float = -math.inf
+    """When it was last asked to give cache and memories back; that is done a little later."""
 
 
 class Visitors:
@@ -133,5 +138,7 @@ class Visitors:
         holders = [page for page in (*self._left, *quiet) if page.conversation.holds and not page.conversation.busy]
         surplus = max(len(holders) - self._limits.sessions, 0)
         for number, page in enumerate(sorted(holders, key=lambda page: page.seen)):
-            if number < surplus or page.seen < now - 60 * self._limits.idle_minutes:
+            due = number < surplus or page.seen < now - 60 * self._limits.idle_minutes
+            if due and page.asked < now - _ASK_AGAIN:
+                page.asked = now
                 self._release(page.conversation)

@@ -214,6 +214,14 @@ def test_who_is_quiet_for_long_gives_cache_and_memories_back(clock: Clock, crowd
     visitors.tidy()
     assert released == [quiet, busy], "it has just spoken; the other is quiet now"
     assert empty not in released
+    quiet.held, clock.now = True, clock.now + 601
+    visitors.tidy()
+    quiet.held = True
+    visitors.tidy()
+    assert released == [quiet, busy, quiet], "not asked again at every turn"
+    clock.now += 11
+    visitors.tidy()
+    assert released == [quiet, busy, quiet, quiet]
 
 
 def test_only_so_many_hold_a_cache_and_so_many_pages_are_open(clock: Clock, crowd: Callable[..., Any]) -> None:
