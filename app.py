@@ -9,31 +9,36 @@ from __future__ import annotations
 import argparse
 import inspect
 import os
-import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"
 os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
+os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
 
 import gradio as gr
 
 import recap
 from recap.targets.loading import default_model
-from studio import inputs, parts, programs, recordings, wording, words
+from studio import health, inputs, logs, parts, programs, recordings, uploads, wording, words
 from studio.desk import Desk
 from studio.examples import examples
-from studio.serving import options
+from studio.limits import Limits
+from studio.metrics import Metrics
+from studio.serving import serve
 from studio.views import views
 from studio.worker import Worker
 from visual import summary
 
 HERE = Path(__file__).parent
+MOST_EVENTS = 1000
+"""Events of pages that may wait for gradio to look at them."""
 
 
-def build(worker: Worker) -> inputs.Checked:
-    """The page and its endpoints around one worker."""
+def build(worker: Worker, metrics: Metrics | None = None, watched: bool | str = False) -> inputs.Checked:
+    """The page and its endpoints around one worker. `watched`: whether /metrics is served, or the token that it needs."""
+    metrics = metrics or Metrics()
     desk = Desk(worker, recordings.load(HERE / "assets" / "traces"))
     cards = examples(HERE / "assets" / "examples")
     gr.set_static_paths([parts.PLOTLY, HERE / "assets" / "examples"])
@@ -126,49 +131,55 @@ def build(worker: Worker) -> inputs.Checked:
         ours.click(parts.default_settings, None, [limit, *steer], queue=False, **hidden)
         papers.click(parts.paper_settings, None, [limit, *steer], queue=False, **hidden)
         programs.endpoints(worker)
-    page.routes = [words.route(desk.visitors, worker)]
+    metrics.watch(worker, desk.visitors)
+    page.limits, page.metrics, page.visitors = worker.limits, metrics, desk.visitors
+    page.routes = [words.route(desk.visitors, worker), *health.routes(worker, desk.visitors, metrics, watched)]
     return page
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(
         description="Open RECAP Studio in the browser. GRADIO_SERVER_NAME and GRADIO_SERVER_PORT set the address "
-        "(127.0.0.1, and 7860 or the next free port)."
+        "(127.0.0.1, and 7860 or the next free port); docs/serving.md names the other variables."
     )
-    parser.add_argument("--model", default=os.environ.get("MODEL") or default_model(),
+    given = os.environ.get
+    dtypes = ("auto", "bfloat16", "float16", "float32")
+    parser.add_argument("--model", default=given("MODEL") or default_model(),
                         help='"builtin", a folder, or a hub id (default: $MODEL, here %(default)s)')  # fmt: skip
-    parser.add_argument("--device", help='"cpu", "cuda", ... (default: CUDA where there is one)')
-    parser.add_argument("--dtype", default="auto", choices=("auto", "bfloat16", "float16", "float32"))
-    parser.add_argument("--threads", type=int, help="CPU threads of a pass (default: torch's own choice)")
-    given = parser.parse_args()
+    parser.add_argument("--device", default=given("DEVICE") or None, help='"cpu", "cuda", ... (default: $DEVICE, or CUDA where '
+                        "there is one)")  # fmt: skip
+    parser.add_argument("--dtype", default=given("DTYPE") or "auto", help=f"{', '.join(dtypes)} (default: $DTYPE, or auto)")
+    parser.add_argument("--threads", type=int, default=given("THREADS") or None,
+                        help="CPU threads of a pass (default: $THREADS, or torch's own choice)")  # fmt: skip
+    chosen = parser.parse_args()
+    port = given("GRADIO_SERVER_PORT", "")
+    try:
+        log_format, limits = logs.prepare(), Limits.read()
+        watched = health.wanted()
+        if port and not port.isdecimal():
+            raise ValueError(f"GRADIO_SERVER_PORT must be a number such as 7860, got {port!r}")
+        if chosen.dtype not in dtypes:
+            raise ValueError(f"--dtype or DTYPE must be one of {', '.join(dtypes)}, got {chosen.dtype!r}")
+    except ValueError as error:
+        raise SystemExit(str(error)) from None
 
     def load() -> Any:
         target = recap.load_target(
-            given.model, device=given.device, dtype=given.dtype, threads=given.threads, progress=worker.tell
+            chosen.model, device=chosen.device, dtype=chosen.dtype, threads=chosen.threads, progress=worker.tell
         )
         target.warm_up(worker.tell)
         return target
 
-    worker = Worker(load)
+    metrics = Metrics()
+    worker = Worker(load, limits, metrics.ended)
     worker.start()
-    port = os.environ.get("GRADIO_SERVER_PORT", "")
-    if port and not port.isdecimal():
-        raise SystemExit(f"GRADIO_SERVER_PORT must be a number such as 7860, got {port!r}")
-    page = build(worker).queue(default_concurrency_limit=None)
-    try:
-        _, address, _ = page.launch(
-            **options(page),
-            server_port=int(port) if port else None,  # a port that was asked for is not quietly replaced by another
-        )
-    except OSError as error:
-        raise SystemExit(f"RECAP Studio cannot start: {error}") from None
-    print(f"RECAP Studio is at {address} and loads {given.model} meanwhile. Ctrl-C ends it.", flush=True)
-    try:
-        threading.Event().wait()
-    except KeyboardInterrupt:
-        print("Closing, which takes some seconds while pages are open.", flush=True)
-        worker.close()
-        page.close(verbose=False)
+    folder = uploads.prepare()
+    page = build(worker, metrics, watched).queue(default_concurrency_limit=None, max_size=MOST_EVENTS)
+    enabled = {
+        "model": chosen.model, "dtype": chosen.dtype, "metrics": watched and ("open" if watched is True else "with a token"),
+        "log": log_format, **limits.described(),
+    }  # fmt: skip
+    serve(page, worker, int(port) if port else None, folder, enabled)
 
 
 if __name__ == "__main__":

@@ -66,6 +66,18 @@ def open_picture(source: Any) -> Image.Image:
             stream.close()
 
 
+def picture_size(source: Any) -> tuple[int, int]:
+    """Width and height in pixels as the file's head says, with nothing decoded. Raises what `open_picture` raises for a
+    file that is missing or no picture."""
+    name, stream, ours = _stream(source)
+    try:
+        with _open(stream, name) as image:
+            return image.size
+    finally:
+        if ours:
+            stream.close()
+
+
 def digest(image: Image.Image) -> str:
     """32 hex digits that depend on mode, size and pixels only: equal pictures share it on every machine and run."""
     state = hashlib.blake2b(f"{image.mode} {image.width} {image.height} ".encode(), digest_size=16)

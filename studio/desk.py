@@ -59,11 +59,15 @@ class Desk:
         mine = self.visitors.arrive(session_hash, key or None, sure is True)
         if mine.on_show is None and not mine.messages:
             mine.on_show = self._first
+        resumed = mine.busy or bool(mine.messages)
         yield {**self._now(mine), "image": mine.picture, "status": wording.status(self.worker)}
         while self.worker.loading:
             time.sleep(1)
             yield {"status": wording.status(self.worker)}
         yield {"status": wording.status(self.worker)}
+        if not resumed:  # what was typed, chosen and told meanwhile stays
+            yield self._now(mine)
+            return
         while mine.busy:  # the page was reloaded in the middle of an answer, which is now being stopped
             time.sleep(0.1)
         ending = ""
@@ -81,6 +85,7 @@ class Desk:
         try:
             _free(mine)
             question, most = self._asked(question, most)
+            inputs.picture(path, self.worker.limits.megapixels)
             temperature, config = settings.read(*steer)
         except ValueError as error:
             yield {"notice": wording.notice(str(error))}
@@ -159,6 +164,7 @@ class Desk:
                     raise ValueError("Type a question to race on, or ask one first: the race then repeats it.")
                 question, path = mine.latest.prompt, mine.latest.picture or mine.picture
             question, most = self._asked(question, most)
+            inputs.picture(path, self.worker.limits.megapixels)
             temperature, config = settings.read(*steer)
         except ValueError as error:
             yield {"notice": wording.notice(str(error))}

@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
+import logging
+import traceback
 from collections.abc import Iterable, Sequence
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import gradio as gr
 from gradio.exceptions import InvalidPathError
 from starlette.routing import BaseRoute
 
+from recap.pictures import PictureError, picture_size
+
+if TYPE_CHECKING:
+    from .limits import Limits
+    from .metrics import Metrics
+    from .visitors import Visitors
+
+log = logging.getLogger(__name__)
+
+UNFIT = "Something in this request does not fit, or went wrong here."
 MOST_TOKENS = 1_000_000
 """More than any model's context; the model's own limit is told when the question is read."""
 MOST_CHARACTERS = 10_000_000
@@ -61,6 +74,18 @@ def uploaded(picture: Any) -> dict[str, Any] | None:
     return {"path": path, "orig_name": name if isinstance(name, str) else None, "meta": {"_type": "gradio.FileData"}}
 
 
+def picture(path: str | None, megapixels: float) -> None:
+    """Raises ValueError for a picture of more pixels. One that cannot be opened is the engine's to speak of."""
+    try:
+        width, height = picture_size(path) if path is not None else (0, 0)
+    except PictureError:
+        return
+    if width * height > 1e6 * megapixels:
+        raise ValueError(
+            f"The picture has {width:,} x {height:,} pixels; here it may have {megapixels:g} million. Scale it down."
+        )
+
+
 def path_of(payload: Any) -> str | None:
     """What stands in for gradio's own reading of a picture: the engine opens pictures itself, and says what is wrong."""
     return payload.path if payload else None
@@ -86,6 +111,22 @@ class Checked(gr.Blocks):
 
     routes: Sequence[BaseRoute] = ()
     """What is answered beside gradio's own addresses."""
+    limits: Limits
+    metrics: Metrics
+    visitors: Visitors
+
+    async def process_api(self, *given: Any, **named: Any) -> Any:
+        try:
+            return await super().process_api(*given, **named)
+        except gr.Error:
+            raise
+        except Exception as error:
+            place = traceback.extract_tb(error.__traceback__)[-1]
+            if Path(place.filename).parent == Path(gr.__file__).parent:  # asked for what there is not
+                log.warning("an event failed: %s in %s", type(error).__name__, place.name)
+            else:
+                log.exception("an event failed")
+            raise gr.Error(UNFIT, print_exception=False) from None
 
     async def preprocess_data(self, block_fn: Any, given: list[Any], state: Any, *rest: Any, **named: Any) -> list[Any]:
         pictures = [block for block in block_fn.inputs if isinstance(block, gr.Image)]

@@ -27,6 +27,7 @@ class Limits:
     megapixels: float = _of("MAX_MEGAPIXELS", 110, 0.1, 150, "millions of pixels of a picture")
     upload_megabytes: float = _of("MAX_UPLOAD_MB", 64, 0.1, 1024, "megabytes of an uploaded file")
     uploads: int = _of("UPLOADS_PER_MINUTE", 60, 1, 100_000, "files that one address may upload in a minute")
+    uploads_megabytes: float = _of("UPLOADS_MB", 2048, 1, 1_000_000, "megabytes of uploaded files kept, the newest of all visitors")
     proxies: int = _of("TRUSTED_PROXIES", 0, 0, 10, "proxies in front whose X-Forwarded-For is believed")
     memory_megabytes: float = _of("MAX_MEMORY_MB", 64, 1, 100_000, "megabytes that one visitor's memories (G, C, U) may take")
     traces_megabytes: float = _of("TRACES_MB", 256, 1, 100_000, "megabytes of traces kept for looking at, all visitors together")

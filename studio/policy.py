@@ -6,13 +6,17 @@ from typing import Any
 
 POLICY = (
     "default-src 'self' data: blob: 'unsafe-inline' 'unsafe-eval'; object-src 'none'; base-uri 'self'; "
-    "form-action 'none'"
+    "form-action 'none'; frame-ancestors 'self' https://huggingface.co https://*.hf.space"
 )
-"""gradio evaluates its templates and styles inline, so those two must stay allowed."""
+"""gradio evaluates its templates and styles inline, so those two must stay allowed. Spaces are shown in a frame."""
+HEADERS = [
+    (b"content-security-policy", POLICY.encode()), (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"same-origin"), (b"permissions-policy", b"geolocation=(), microphone=()"),
+]  # fmt: skip
 
 
 class OnlyThisServer:
-    """ASGI middleware that adds the policy to every page."""
+    """ASGI middleware that adds the policy, and what else browsers should not guess or tell, to every answer."""
 
     def __init__(self, app: Any) -> None:
         self.app = app
@@ -20,7 +24,7 @@ class OnlyThisServer:
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         async def sending(message: Any) -> None:
             if message["type"] == "http.response.start":
-                message["headers"] = [*message.get("headers", []), (b"content-security-policy", POLICY.encode())]
+                message["headers"] = [*message.get("headers", []), *HEADERS]
             await send(message)
 
         await self.app(scope, receive, sending if scope["type"] == "http" else send)

@@ -30,7 +30,7 @@ def endpoints(worker: Worker) -> None:
 
         prompt: the question; image: a picture, or null for none; method: how to decode; max_new_tokens: 1 or more.
         """
-        prompt, method, max_new_tokens = _checked(worker.limits, prompt, method, max_new_tokens)
+        prompt, method, max_new_tokens = _checked(worker.limits, prompt, image, method, max_new_tokens)
         answer = Answer(Conversation(request.session_hash), prompt, image, method, max_new_tokens)
         shown = None
         for _ in _followed(worker, answer):
@@ -47,7 +47,7 @@ def endpoints(worker: Worker) -> None:
         Takes what /chat takes. Gives the method's text, AR's text, S (tokens per second over AR's in the same run), tau
         (1 + accepted drafts per pass) and whether both gave the same tokens; the last values are those that hold.
         """
-        prompt, method, max_new_tokens = _checked(worker.limits, prompt, method, max_new_tokens)
+        prompt, method, max_new_tokens = _checked(worker.limits, prompt, image, method, max_new_tokens)
         job = Contest(Conversation(request.session_hash), prompt, image, ("ar", method), max_new_tokens)
         for _ in _followed(worker, job):
             if not job.error and job.race is not None:
@@ -68,9 +68,10 @@ def endpoints(worker: Worker) -> None:
         )  # fmt: skip
 
 
-def _checked(limits: Limits, prompt: Any, method: Any, most: Any) -> tuple[str, str, int]:
+def _checked(limits: Limits, prompt: Any, image: str | None, method: Any, most: Any) -> tuple[str, str, int]:
     try:
         question = inputs.question(prompt, limits.characters)
+        inputs.picture(image, limits.megapixels)
         return question, inputs.method(method, recap.METHODS), inputs.tokens(most, limits.tokens)
     except ValueError as error:
         raise gr.Error(str(error), print_exception=False) from None

@@ -1,22 +1,84 @@
-"""How the page is served: what `launch` has to know, the same for the app and for whoever else opens it."""
+"""How the page is served: what `launch` has to know, the same for the app and for whoever else opens it, and its life
+from the first line in the log to a clean end."""
 
 from __future__ import annotations
 
+import logging
+import os
+import signal
+import sys
+import threading
+import time
+from pathlib import Path
 from typing import Any
 
 from starlette.middleware import Middleware
 
 from .frames import Restful
+from .gate import Gate
 from .inputs import Checked
+from .limits import Limits
 from .policy import OnlyThisServer
 from .theme import look
+from .uploads import discard, tidy
+from .worker import Worker
+
+log = logging.getLogger(__name__)
+
+_TIDY_SECONDS = 10.0
+_PATIENCE = 3.0
+"""Seconds that answers get to end with the pass that they are in."""
+_LAST_WORDS = 0.5
+"""Seconds in which pages are told that their answers have ended."""
 
 
 def options(page: Checked) -> dict[str, Any]:
     """Arguments for `page.launch`: looks, nothing that gradio would add, no way out of this server."""
+    limits = page.limits
+    gate = Middleware(Gate, limits=limits, refused=page.metrics.refused)
     return {
         **look(), "footer_links": [], "run_history": False, "quiet": True, "enable_monitoring": False,
-        "ssr_mode": False, "pwa": False, "mcp_server": False, "share": False, "max_file_size": "64mb",
+        "ssr_mode": False, "pwa": False, "mcp_server": False, "share": False, "max_file_size": int(limits.upload_megabytes * 1e6),
         "prevent_thread_lock": True,
-        "app_kwargs": {"middleware": [Middleware(OnlyThisServer), Middleware(Restful)], "routes": page.routes},
+        # every answer in the making, and every page that waits for one, keeps a thread of gradio's
+        "max_threads": limits.running + limits.waiting + 64,
+        "app_kwargs": {"middleware": [Middleware(OnlyThisServer), gate, Middleware(Restful)], "routes": page.routes},
     }  # fmt: skip
+
+
+def serve(page: Checked, worker: Worker, port: int | None, folder: Path, enabled: dict[str, Any]) -> None:
+    """Serve the page until SIGTERM or Ctrl-C, and end the process: with 0, within some ten seconds. `folder` holds what was
+    uploaded; `enabled` is told in the log."""
+    over = threading.Event()
+
+    def end(number: int, _: Any) -> None:
+        signal.signal(number, signal.SIG_DFL)  # whoever insists need not wait
+        over.set()
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, end)
+    try:
+        # a port that was asked for is not quietly replaced by another
+        _, address, _ = page.launch(**options(page), server_port=port)
+    except OSError as error:
+        raise SystemExit(f"RECAP Studio cannot start: {error}") from None
+    print(f"RECAP Studio is at {address} and loads {enabled['model']} meanwhile. Ctrl-C ends it.", flush=True)
+    log.info("started", extra={"facts": enabled})
+    if enabled["log"] == "text":
+        usual = Limits().described()
+        changed = ", ".join(f"{name}={value}" for name, value in enabled.items() if usual.get(name, value) != value)
+        metrics = f"on, {enabled['metrics']}" if enabled["metrics"] else "off"
+        print(f"Metrics: {metrics}. Limits: {changed or 'the defaults'} (docs/serving.md).", flush=True)
+    while not over.wait(_TIDY_SECONDS):
+        page.visitors.tidy()
+        tidy(folder, page.limits.uploads_megabytes * 1e6)
+    print("Closing, which takes some seconds while pages are open.", flush=True)
+    whole = worker.close(_PATIENCE)
+    time.sleep(_LAST_WORDS)
+    page.close(verbose=False)
+    log.info("closed", extra={"facts": {"answers_ended": whole}})
+    sys.stdout.flush()
+    logging.shutdown()
+    discard()
+    # a model that is being fetched or loaded cannot be interrupted, and its thread would keep the process
+    os._exit(0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections.abc import Callable
@@ -11,12 +12,15 @@ from .conversation import Conversation
 from .limits import Limits
 
 _KEPT_SECONDS = 15 * 60
-_MOST_LEFT = 4
+_MOST_LEFT = 32
+"""Beyond those the longest gone lose their chat; caches are given back sooner, see `Limits.sessions`."""
 _SILENT_SECONDS = 24 * 3600
 """A page that was not heard of for so long has gone without a word."""
 _PATIENCE = 1.5
 """Seconds that a page loaded anew waits for its old self to leave: their events may overtake each other."""
 _PAUSE = 0.05
+_ASK_AGAIN = 10.0
+"""Seconds until a page that still has cache and memories is asked once more."""
 
 
 @dataclass
@@ -25,13 +29,14 @@ class _Page:
     conversation: Conversation
     seen: float
     """When it was last heard of."""
+    asked: float = -math.inf
+    """When it was last asked to give cache and memories back; that is done a little later."""
 
 
 class Visitors:
     """Conversations by browser session (`session_hash`, one per loaded page). Methods may be called by any thread.
 
-    A conversation whose page has left is kept for 15 minutes, and of all such ones the last 4: they hold a cache and
-    memories. `release` is asked to give these back for a conversation that was quiet for a while, or longer than others
+    A conversation whose page has left is kept for 15 minutes, and of all such ones the last 32. `release` is asked to give these back for a conversation that was quiet for a while, or longer than others
     where more than `limits.sessions` have some; `gone` is told of each that is let go of. `clock` and `sleep` are those
     of `time`, and may be replaced in tests.
     """
@@ -133,5 +138,7 @@ class Visitors:
         holders = [page for page in (*self._left, *quiet) if page.conversation.holds and not page.conversation.busy]
         surplus = max(len(holders) - self._limits.sessions, 0)
         for number, page in enumerate(sorted(holders, key=lambda page: page.seen)):
-            if number < surplus or page.seen < now - 60 * self._limits.idle_minutes:
+            due = number < surplus or page.seen < now - 60 * self._limits.idle_minutes
+            if due and page.asked < now - _ASK_AGAIN:
+                page.asked = now
                 self._release(page.conversation)

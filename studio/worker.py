@@ -282,7 +282,7 @@ class Worker:
             log.exception("the model could not be loaded")
             self.error = sentence(error)
         else:
-            log.info("the model is loaded", extra={"seconds": round(self.seconds_loading, 1)})
+            log.info("the model is loaded", extra={"facts": {"seconds": round(self.seconds_loading, 1)}})
 
 
 def _about(seconds: float) -> str:

@@ -136,7 +136,8 @@ def test_what_was_left_is_kept_for_a_quarter_of_an_hour(visitors: Visitors, cloc
     assert visitors.of("a") is not mine
 
 
-def test_of_what_was_left_the_last_four_are_kept(visitors: Visitors) -> None:
+def test_of_what_was_left_the_last_few_are_kept(visitors: Visitors, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("studio.visitors._MOST_LEFT", 4)
     pages = [met(visitors, name) for name in "abcdef"]
     for name in "bacdef":
         visitors.leave(name)
@@ -187,6 +188,7 @@ class Held(Conversation):
 def crowd(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[Visitors, list[Conversation]]]:
     """`crowd(**limits)`: visitors whose conversations are as told, and what was given back or gone, in order."""
     monkeypatch.setattr("studio.visitors.Conversation", Held)
+    monkeypatch.setattr("studio.visitors._MOST_LEFT", 4)
 
     def make(**limits: float) -> tuple[Visitors, list[Conversation]]:
         ends: list[Conversation] = []
@@ -212,6 +214,14 @@ def test_who_is_quiet_for_long_gives_cache_and_memories_back(clock: Clock, crowd
     visitors.tidy()
     assert released == [quiet, busy], "it has just spoken; the other is quiet now"
     assert empty not in released
+    quiet.held, clock.now = True, clock.now + 601
+    visitors.tidy()
+    quiet.held = True
+    visitors.tidy()
+    assert released == [quiet, busy, quiet], "not asked again at every turn"
+    clock.now += 11
+    visitors.tidy()
+    assert released == [quiet, busy, quiet, quiet]
 
 
 def test_only_so_many_hold_a_cache_and_so_many_pages_are_open(clock: Clock, crowd: Callable[..., Any]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import unicodedata
 from importlib.util import find_spec
 from pathlib import Path
@@ -34,6 +35,8 @@ class TextReader:
         spec = find_spec("rapidocr")
         if spec is None or not spec.submodule_search_locations:
             raise ImportError("the package rapidocr is missing; run `pip install -r requirements.txt`")
+        # onnxruntime reports to its maker unless this is set before it is loaded
+        os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
         from rapidocr import RapidOCR
 
         folder = Path(spec.submodule_search_locations[0]) / "models"
