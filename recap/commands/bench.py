@@ -1,12 +1,15 @@
-"""Measure: the drafting core, passes by their size, exactness, or acceptance and speed on a file of prompts."""
+"""Measure: the drafting core, passes by their size, exactness, acceptance and speed on a file of prompts, or replay."""
 
 from __future__ import annotations
 
 import argparse
 
-from ..bench import core, exact, generate, passes, prompts, shape
+from ..bench import core, exact, generate, passes, prompts, replay, shape
 
-KINDS = {"core": core, "passes": passes, "prompts": prompts, "generate": generate, "exact": exact, "shape": shape}
+KINDS = {
+    "core": core, "passes": passes, "prompts": prompts, "generate": generate, "exact": exact, "shape": shape,
+    "replay": replay,
+}  # fmt: skip
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
