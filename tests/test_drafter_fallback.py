@@ -5,10 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import recap
 from recap import Drafter, RecapConfig
 from recap.drafter.fallback import ROOM, Fallback
 
 from .test_drafter_rules import logits, make, paths  # noqa: F401
+from .tiny import picture
 
 
 def rows(*first):
@@ -120,3 +122,20 @@ def test_the_door_refuses_states_of_another_number_and_changes_nothing():
     with pytest.raises(ValueError, match=r"shape \(1, d\)"):
         drafter.seed([1], *rows(10), np.zeros((2, 4), np.float32))
     assert drafter.stats()["U"] == 0
+
+
+@pytest.mark.parametrize("kind", ["semantic", "recency"])
+@pytest.mark.parametrize("family", ["llava", "qwen2_5_vl"])
+def test_decoding_uses_it_and_stays_lossless(target, family, kind):
+    model, used = target(family), 0
+    for prompt in ("What is it?", "Tell me more"):
+        config = RecapConfig(budget="paper", fallback=kind, fusion="prior", suffix=False)
+        answer = recap.generate(model, prompt, images=[picture(1)], max_new_tokens=60, config=config)
+        plain = recap.generate(model, prompt, images=[picture(1)], max_new_tokens=60, method="ar")
+        assert answer.token_ids == plain.token_ids
+        for step in answer.trace.steps:
+            if len(step) > 1 and max(step.rows[0]) < 0:
+                used += 1
+                assert step.fused[0] < 0 and all(not any(step.shares[node]) for node in step.children(0))
+        assert recap.Trace.from_json(answer.trace.to_json()) == answer.trace
+    assert used

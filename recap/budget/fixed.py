@@ -42,7 +42,7 @@ def draft_within(proposer: Proposer, most: int, suffix_tokens: int) -> Draft:
     """The draft of at most `most` candidates, the suffix path's included: its new nodes take the place of the memory nodes
     that would have come last. A smaller tree is a prefix of a larger one and lacks at most as many nodes of the path as
     it is smaller, so that the first draft that fits holds as many memory nodes as can be had."""
-    memory = most
+    memory, suffix_tokens = most, min(most, suffix_tokens)
     while True:
         draft = proposer.draft(memory, suffix_tokens)
         held = draft.suffix_start - 1

@@ -1,14 +1,14 @@
-"""Measure: the drafting core, passes by their size, exactness, acceptance and speed on a file of prompts, or replay."""
+"""Measure: the drafting core, passes by their size, exactness, acceptance and speed on a file of prompts, ablations."""
 
 from __future__ import annotations
 
 import argparse
 
-from ..bench import core, exact, generate, passes, prompts, replay, shape
+from ..bench import ablations, core, exact, generate, passes, prompts, replay, shape
 
 KINDS = {
     "core": core, "passes": passes, "prompts": prompts, "generate": generate, "exact": exact, "shape": shape,
-    "replay": replay,
+    "ablations": ablations, "replay": replay,
 }  # fmt: skip
 
 
