@@ -339,12 +339,13 @@ _TRACE = _object(
 
 def _lens(value: Any, tokens: int) -> Lens:
     """Every list as long as the answer, one of them per control."""
-    controls = _list(_one_of("mean", "other"), least=1)(value.get("controls") if isinstance(value, dict) else value, "lens")
+    names = _list(_one_of("mean", "other"), least=1)
+    controls = names(value.get("controls") if isinstance(value, dict) else value, "lens.controls")
     some, probs = _list(_token, tokens), _list(_share, tokens)
     swapped, shares = _list(some, len(controls)), _list(probs, len(controls))
     return Lens(
         **_object(
-            controls=_list(_one_of("mean", "other"), least=1), choices=some, probs=probs, swapped=swapped, kept=shares,
+            controls=names, choices=some, probs=probs, swapped=swapped, kept=shares,
             taken=shares,
         )(value, "lens")
     )

@@ -16,7 +16,7 @@ from recap.lens import by_accepted, look, mean_picture
 from recap.trace import Lens, Trace
 from recap.trace_json import TraceError
 from visual import lens as words
-from visual import ribbon
+from visual import listing, ribbon
 
 from . import panels
 from .tiny import picture
@@ -83,6 +83,11 @@ class TestRibbon:
         trace = lensed()
         whole = ribbon.fragments(trace)
         assert [ribbon.fragments(trace, first) for first in range(4)] == [whole[first:] for first in range(4)]
+
+    def test_the_page_says_what_the_mark_means(self):
+        assert "· m, " in listing.origin(lensed(), "file")
+        assert panels.Page(listing.origin(lensed(), "file")).words.endswith(" 1 of its 4 tokens need the picture, marked ◉.")
+        assert "need" not in listing.origin(panels.trace(), "file")
 
     def test_nothing_changes_without_a_lens(self):
         assert words.verdict(panels.trace(), 1) is None and "sees" not in ribbon.html(panels.trace())

@@ -230,12 +230,14 @@ class TestCommands:
         assert main(["bench", "replay", *asked, "-o", str(folder), "--requests", "10"]) == 0
         first = capsys.readouterr().out
         assert "Table 14" in first and "Figure 5" in first
-        assert {path.name for path in folder.iterdir()} >= {"continuations.jsonl", "replay.json", "coverage.csv", "growth.csv"}
+        wanted = {"continuations.jsonl", "replay.json", "coverage.csv", "growth.csv"}
+        assert wanted <= {path.name for path in folder.iterdir()}
         monkeypatch.setattr("recap.analysis.continuation.greedy", None)  # a second run must not decode
         assert main(["bench", "replay", *asked, "-o", str(folder), "--requests", "10"]) == 0
         again = capsys.readouterr().out
         assert again[: again.index("Table 10")] == first[: first.index("Table 10")]
-        assert main(["bench", "replay", str(folder / "continuations.jsonl"), "-o", str(tmp_path / "b"), "--requests", "5"]) == 0
+        held = str(folder / "continuations.jsonl")
+        assert main(["bench", "replay", held, "-o", str(tmp_path / "b"), "--requests", "5"]) == 0
         assert main(["bench", "replay", *asked[:-1], "21", "-o", str(folder)]) == 2
         assert "max_new_tokens 20, not 21" in capsys.readouterr().err
 

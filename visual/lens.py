@@ -30,9 +30,8 @@ def verdict(trace: Trace, token: int) -> Verdict | None:
     for name, said, kept, taken in zip(lens.controls, lens.swapped, lens.kept, lens.taken):
         if said[token] != choice:
             word = quote(trace.table.text(said[token]), 40)
-            told.append(
-                f"with {CONTROLS[name]} the model would write {word} ({_percent(taken[token])}, this word {_percent(kept[token])})"
-            )
+            sure = f"{_percent(taken[token])}, this word {_percent(kept[token])}"
+            told.append(f"with {CONTROLS[name]} the model would write {word} ({sure})")
         elif needs:
             told.append(f"with {CONTROLS[name]} the same ({_percent(kept[token])})")
         else:
@@ -40,6 +39,15 @@ def verdict(trace: Trace, token: int) -> Verdict | None:
     if needs:
         return Verdict(True, f"◉ Needs the picture: {own} sure with it; {'; '.join(told)}.")
     return Verdict(False, f"Does not need the picture: {own} sure with it, {', '.join(told)}.")
+
+
+def count(trace: Trace) -> str:
+    """What the marks on the ribbon mean, and how many there are; nothing where no lens was computed."""
+    if trace.lens is None:
+        return ""
+    tokens = len(trace.lens.choices)
+    needy = sum(map(trace.lens.changed, range(tokens)))
+    return f" {needy} of its {tokens} tokens need the picture{', marked ◉' if needy else ''}."
 
 
 def _percent(share: float) -> str:

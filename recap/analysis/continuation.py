@@ -63,9 +63,8 @@ class Continuation:
         """The inverse of `to_dict`. Raises ValueError for lists that do not belong together."""
         try:
             arrays = {name: np.array(values[name], dtype) for name, dtype in _ARRAYS.items()}
-            made = cls(
-                str(values["id"]), str(values["category"]), str(values["cluster"]), banned=tuple(values["banned"]), **arrays
-            )
+            named = {name: str(values[name]) for name in ("id", "category", "cluster")}
+            made = cls(**named, banned=tuple(values["banned"]), **arrays)
         except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise ValueError(f"this is no saved continuation: {error}") from None
         width = made.ids.shape[1] if made.ids.ndim == 2 else 0
@@ -159,7 +158,9 @@ def saved(path: Path) -> tuple[dict[str, Any], list[Continuation]]:
     return head, found
 
 
-def save(path: Path, about: dict[str, Any], made: Iterable[Continuation], known: Sequence[Continuation] = ()) -> Iterator[Continuation]:
+def save(
+    path: Path, about: dict[str, Any], made: Iterable[Continuation], known: Sequence[Continuation] = ()
+) -> Iterator[Continuation]:
     """Write continuations as they come, a line each, after those known already; yields them."""
     lines = [{"format": FORMAT, **about}, *(one.to_dict() for one in known)]
     path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")

@@ -48,7 +48,8 @@ def run(options: argparse.Namespace) -> int:
         options, len(asked), lambda turn: measure(target, asked, presets, options.max_new_tokens, turn)
     )
     about = target.describe()
-    print(f"{about['name']} on {about['device']} in {about['dtype']}, {len(asked)} questions; S against our own AR in this run")
+    where = f"{about['name']} on {about['device']} in {about['dtype']}"
+    print(f"{where}, {len(asked)} questions; S against our own AR in this run")
     print("\n\n".join(table.text() for table in report(records, numbers)))
     same = sum(one["identical"] for record in records for one in record["presets"].values())
     print(f"\nsame tokens as AR: {same} of {sum(len(record['presets']) for record in records)} answers")
@@ -142,7 +143,8 @@ def _budgets(inputs: Sequence[Any], title: str, names: Sequence[str]) -> Table:
         p95 = statistics.quantiles(prep, n=20, method="inclusive")[-1] if len(prep) > 1 else prep[0]
         rows.append(
             [f"cap {PRESETS[name].max_nodes}", _mean([one[name]["nodes"] for one in inputs]), _mean(prep), p95,
-             max(one[name]["MiB"] for one in inputs), *(_mean([one[name][figure] for one in inputs]) for figure in ("S", "tau"))]
+             max(one[name]["MiB"] for one in inputs),
+             *(_mean([one[name][figure] for one in inputs]) for figure in ("S", "tau"))]
         )  # fmt: skip
     return Table("table10", title, ["", "nodes", "draft ms", "p95 ms", "host MiB", "S", "tau"], rows)
 

@@ -104,7 +104,7 @@ def suffix(parts: dict[str, list[Record]]) -> Table:
         before, after = (_sum(group, "suffix", "matched", one) / states for one in ("fusion", "+ suffix"))
         first = _percent(_sum(group, "suffix", "first"), states)
         rows.append([name, states, _sum(group, "suffix", "nodes") / states, before, after, after - before, first])
-    title = "Table 7, offline: matched continuation length at equal node counts, U seeded from the prompt; first-token hits added"
+    title = "Table 7, offline: matched length at equal node counts, U seeded from the prompt; first-token hits added"
     columns = ["category", "states", "nodes", "fusion", "+ suffix", "difference", "first (%)"]
     return Table("suffix", title, columns, rows, digits=3)
 
@@ -114,8 +114,8 @@ def budget(records: list[Record]) -> Table:
     for cap in map(str, CAPS):
         each = [record["budgets"][cap]["ms"] / record["states"] for record in records]
         rows.append(
-            [f"cap {cap}", _sum(records, "budgets", cap, "nodes") / states, _sum(records, "budgets", cap, "matched") / states,
-             _sum(records, "budgets", cap, "ms") / states, _quantile(each, 0.95),
+            [f"cap {cap}", *(_sum(records, "budgets", cap, figure) / states for figure in ("nodes", "matched", "ms")),
+             _quantile(each, 0.95),
              max(record["budgets"][cap]["bytes"] for record in records) / 2**20]
         )  # fmt: skip
     title = (
@@ -129,7 +129,8 @@ def weights(parts: dict[str, list[Record]]) -> Table:
     sums = {}
     for name, group in parts.items():
         sums[name] = {
-            count: [sum(record["weights"][str(count)][at] for record in group) for at in range(count + 1)] for count in (2, 3)
+            count: [sum(record["weights"][str(count)][at] for record in group) for at in range(count + 1)]
+            for count in (2, 3)
         }
     title = "Table 17, offline: mean fusion weights over the calls of draft trees, by the number of rows found"
     return weight_table(sums, title)
@@ -176,4 +177,6 @@ def _minus(one: float | None, other: float | None) -> float | None:
 
 
 def _quantile(values: list[float], share: float) -> float:
-    return statistics.quantiles(values, n=100, method="inclusive")[round(100 * share) - 1] if len(values) > 1 else values[0]
+    if len(values) == 1:
+        return values[0]
+    return statistics.quantiles(values, n=100, method="inclusive")[round(100 * share) - 1]

@@ -24,9 +24,9 @@ class Table:
         shown = [self.columns, *([_shown(value, self.digits) for value in row] for row in self.rows)]
         widths = [max(len(row[at]) for row in shown) for at in range(len(self.columns))]
         lines = [
-            "  ".join(value.ljust(width) if not at else value.rjust(width) for at, (value, width) in enumerate(zip(row, widths)))
+            "  ".join(value.rjust(width) if at else value.ljust(width) for at, (value, width) in enumerate(zip(row, widths)))
             for row in shown
-        ]  # fmt: skip
+        ]
         return "\n".join([self.title, *lines])
 
     def csv(self) -> str:

@@ -15,7 +15,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", required=True, metavar="show|plot|lens")
     shown = actions.add_parser("show", help="print the answer pass by pass, or one draft tree")
     drawn = actions.add_parser("plot", help=(plot.__doc__ or "").splitlines()[0])
-    looked = actions.add_parser("lens", help="which words of the answer need the picture (Figure 1)", description=lens.__doc__)
+    about = "which words of the answer need the picture (Figure 1)"
+    looked = actions.add_parser("lens", help=about, description=lens.__doc__)
     lens.add_arguments(looked)
     for action in (shown, drawn):
         action.add_argument("file", help="a trace written by generate --trace, or gzip of one")

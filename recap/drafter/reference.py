@@ -67,8 +67,9 @@ class Core:
         self.tree = None
 
     def draft(
-        self, max_nodes: int, suffix_tokens: int, ids: np.ndarray | None = None, logits: np.ndarray | None = None, spare: int = 0
-    ) -> Draft:
+        self, max_nodes: int, suffix_tokens: int, ids: np.ndarray | None = None, logits: np.ndarray | None = None,
+        spare: int = 0,
+    ) -> Draft:  # fmt: skip
         """`ids`, `logits`, (spare, K) each: rows for a root that no memory knows (appendix H)."""
         settings = (self.width, self.max_depth, self.depth_priors, self.banned)
         rows = fuse_spare(make_rows(ids, logits), self.priors, self.top_k) if spare else None
