@@ -12,7 +12,7 @@ import torch
 import recap
 from recap.__main__ import main
 from recap.forced import Forced
-from recap.lens import by_accepted, look, mean_picture
+from recap.lens import by_accepted, look, mean_picture, verdicts
 from recap.trace import Lens, Trace
 from recap.trace_json import TraceError
 from visual import lens as words
@@ -43,6 +43,8 @@ class TestByHand:
     def test_a_root_is_the_first_token_that_its_step_committed(self):
         trace = lensed()
         assert [trace.first_of(step) for step in (0, 1)] == [1, 2]
+        _, second = verdicts(trace)
+        assert second[:3] == (1, 2, True) and second[4:] == (3, 0.8, {"mean": (3, 0.4, 0.4), "other": (4, 0.6, 0.1)})
         (group,) = by_accepted([trace])  # the first pass had no candidates
         assert (group.accepted, group.roots, group.changed) == ("1-4", 1, 1.0)
         assert group.dependence == pytest.approx(math.log(2))
