@@ -16,7 +16,7 @@ from recap.lens import by_accepted, look, mean_picture, verdicts
 from recap.trace import Lens, Trace
 from recap.trace_json import TraceError
 from visual import lens as words
-from visual import listing, ribbon
+from visual import export, listing, ribbon
 
 from . import panels
 from .tiny import picture
@@ -90,6 +90,8 @@ class TestRibbon:
         assert "· m, " in listing.origin(lensed(), "file")
         assert panels.Page(listing.origin(lensed(), "file")).words.endswith(" 1 of its 4 tokens need the picture, marked ◉.")
         assert "need" not in listing.origin(panels.trace(), "file")
+        assert "1 of its 4 tokens need the picture" in export.document("ribbon", lensed(), 1, None, "light", None, None).html
+        assert "need the picture" not in export.document("ribbon", panels.trace(), 1, None, "light", None, None).html
 
     def test_nothing_changes_without_a_lens(self):
         assert words.verdict(panels.trace(), 1) is None and "sees" not in ribbon.html(panels.trace())
