@@ -223,7 +223,7 @@ class TestCommands:
         lines = [{"id": "1", "category": "x", "prompt": "What is it?", "images": ["a.png"]}, {"id": "2", "prompt": "Hi"}]
         (tmp_path / "q.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
         return [str(tmp_path / "q.jsonl"), "--model", str(tiny_folder("llava")), "--dtype", "float32", "--device", "cpu",
-                "--max-new-tokens", "20"]  # fmt: skip
+                "--max-new-tokens", "12"]  # fmt: skip
 
     def test_replay_decodes_once(self, asked, target, tmp_path, capsys, monkeypatch):
         folder = tmp_path / "out"
@@ -239,7 +239,7 @@ class TestCommands:
         held = str(folder / "continuations.jsonl")
         assert main(["bench", "replay", held, "-o", str(tmp_path / "b"), "--requests", "5"]) == 0
         assert main(["bench", "replay", *asked[:-1], "21", "-o", str(folder)]) == 2
-        assert "max_new_tokens 20, not 21" in capsys.readouterr().err
+        assert "max_new_tokens 12, not 21" in capsys.readouterr().err
 
     def test_ablations_side_by_side(self, asked, target, capsys, tmp_path):
         file = tmp_path / "r.jsonl"

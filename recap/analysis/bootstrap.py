@@ -14,9 +14,9 @@ def interval(
 ) -> tuple[float, float] | None:
     """A 95 % percentile interval of sum(sums) / sum(counts), one entry per input: inputs of the same cluster are drawn
     together, as many clusters as there are, with replacement. `sums` are paired differences, so that the pairing is kept.
-    None with fewer than two clusters or nothing to count."""
+    None where fewer than two clusters have anything to count."""
     names = list(dict.fromkeys(clusters))
-    if len(names) < 2 or not sum(counts):
+    if len({name for name, count in zip(clusters, counts) if count}) < 2:
         return None
     place = {name: at for at, name in enumerate(names)}
     totals = np.zeros((len(names), 2))
