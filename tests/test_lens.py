@@ -15,8 +15,8 @@ from recap.forced import Forced
 from recap.lens import by_accepted, look, mean_picture, verdicts
 from recap.trace import Lens, Trace
 from recap.trace_json import TraceError
-from visual import lens as words
 from visual import export, listing, ribbon
+from visual import lens as words
 
 from . import panels
 from .tiny import picture
