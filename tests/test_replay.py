@@ -16,9 +16,10 @@ from recap.analysis import recall, trees
 from recap.analysis.bootstrap import interval
 from recap.analysis.continuation import Continuation, greedy, save, saved
 from recap.analysis.growth import growth
-from recap.analysis.replay import draft_within, drafter, follow, matched
+from recap.analysis.replay import drafter, follow, matched
 from recap.analysis.replaying import replay
 from recap.bench import replay_tables
+from recap.budget.fixed import draft_within
 
 from .tiny import picture
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from ..budget.fixed import draft_within
 from ..config import RecapConfig
 from ..drafter import Draft, Drafter
 from .continuation import Continuation
@@ -47,6 +46,3 @@ def matched(draft: Draft, reference: Sequence[int], nodes: int | None = None) ->
             break
         length += 1
     return length
-
-
-__all__ = ["draft_within", "drafter", "follow", "matched"]

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from ..bench.presets import BASE, PRESETS
+from ..budget.fixed import draft_within
 from ..config import RecapConfig
 from ..trace import Step
 from .continuation import Continuation
-from .replay import draft_within, drafter, follow, matched
+from .replay import drafter, follow, matched
 
 POLICIES: dict[str, RecapConfig] = {
     "U": BASE.replace(memories="U"),
