@@ -11,6 +11,7 @@ FUSIONS = ("entropy", "prior", "confidence", "uniform", "gate", "backoff")
 MEMORIES = ("GCU", "CU", "U")
 SEARCHES = ("best_first", "fixed")
 BUDGETS = ("auto", "paper")
+FALLBACKS = ("none", "semantic", "recency")
 
 MAX_TOP_K = 64
 MAX_NODES = 1024
@@ -50,6 +51,11 @@ class RecapConfig:
     """Add the suffix path."""
     search: str = "best_first"
     """best_first | fixed (a static tree of ranks filled from fused rows)."""
+    suffix_within: bool = False
+    """With the budget "paper": suffix nodes count within `max_nodes`, as in the paper's ablations (appendices A and B),
+    instead of coming beyond it. The budget "auto" bounds both together as it is."""
+    fallback: str = "none"
+    """none | semantic | recency: rows for a root of which no memory has one (appendix H)."""
     budget: str = "auto"
     """How many nodes a pass gets. "paper": always `max_nodes` and `suffix_tokens`. "auto": what brings the most tokens per
     second on this machine, with these two as limits: together they bound the nodes of a pass, and a long match may take
@@ -66,7 +72,8 @@ class RecapConfig:
         self._choice("memories", MEMORIES)
         self._choice("search", SEARCHES)
         self._choice("budget", BUDGETS)
-        for name in ("persistent", "suffix"):
+        self._choice("fallback", FALLBACKS)
+        for name in ("persistent", "suffix", "suffix_within"):
             if not isinstance(getattr(self, name), bool):
                 raise TypeError(f"{name} must be True or False, not {getattr(self, name)!r}")
         self._numbers("priors", 3, 1e-100, 1e100)

@@ -180,7 +180,7 @@ def _budget(model: torch.nn.Module, runtime: Runtime, drafter: Proposer, config:
     """For one call. What the model's passes cost is measured at the first one."""
     numbers = limits(drafter, config)
     if config.budget != "auto" or not getattr(drafter, "best_first", True):
-        return Fixed(*numbers)
+        return Fixed(*numbers, within=config.suffix_within and isinstance(drafter, Drafter))
     if model not in _LEARNED:
         subject = _Subject(runtime, {})
         ids = np.setdiff1d(np.arange(min(runtime.vocabulary, 64)), subject.banned)

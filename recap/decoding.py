@@ -20,6 +20,7 @@ from .methods.base import Proposer
 from .recording import record
 from .targets.base import Target
 from .targets.cache import PackedCache
+from .targets.predictions import Predictions
 from .targets.prompt import Prompt
 from .trace import Step, Trace
 
@@ -65,6 +66,8 @@ class Decoding:
         self.chooser.read(last, None)
         if self.proposer.seeds:
             self._seed(hidden)
+        if self._wants_states:
+            self.proposer.arrive(last.states[0])
         self._commit([self.chooser.at(0)])
 
     def prefill(self) -> None:
@@ -83,7 +86,13 @@ class Decoding:
         clock = perf_counter()
         for begin in range(0, len(positions), _SEED_ROWS):
             chunk = positions[begin : begin + _SEED_ROWS]
-            self.proposer.seed(fresh[chunk], *self.target.predict(hidden[chunk]).top(self.proposer.top_k))
+            rows = self.target.predict(hidden[chunk]).top(self.proposer.top_k)
+            if self._wants_states:
+                # of what the cache held already nothing is known: no state, no likeness
+                before = hidden[np.maximum(chunk - 1, 0)].float().cpu().numpy() * (chunk > 0)[:, None]
+                self.proposer.seed(fresh[chunk], *rows, before)
+            else:
+                self.proposer.seed(fresh[chunk], *rows)
         self.budget.seeded(fresh[positions], 1000.0 * (perf_counter() - clock))
 
     def steps(self) -> Iterator[Step]:
@@ -106,7 +115,7 @@ class Decoding:
         clock.append(perf_counter())
         self.cache.keep(path[: len(committed)])
         if rows is not None:
-            self.proposer.observe(*rows)
+            self._observe(rows, predictions, path[len(committed) - 1])
         self._commit(committed)
         clock.append(perf_counter())
         draft_ms, verify_ms, _, update_ms = (1000.0 * (end - begin) for begin, end in zip(clock, clock[1:]))
@@ -118,6 +127,19 @@ class Decoding:
         )
         self.budget.learn(path, len(committed), 1000.0 * (perf_counter() - clock[0]))
         return step
+
+    def _observe(self, rows: tuple[np.ndarray, np.ndarray], predictions: Predictions, last: int) -> None:
+        """`last`: the node at which the next root was chosen."""
+        if not self._wants_states:
+            self.proposer.observe(*rows)
+            return
+        states = predictions.states
+        self.proposer.observe(*rows, states)
+        self.proposer.arrive(states[last])
+
+    @property
+    def _wants_states(self) -> bool:
+        return getattr(self.proposer, "wants_states", False)
 
     def _accept(self, draft: Draft) -> tuple[list[int], list[int]]:
         """Nodes of the accepted path, root first, and the tokens to commit: the path's and the target's next one."""

@@ -21,7 +21,7 @@ from .targets.base import Target
 from .targets.prompt import Picture, Prompt
 
 _REMEMBERED_PICTURES = 16
-_FREE_TO_CHANGE = {"max_nodes", "suffix_tokens", "budget"}
+_FREE_TO_CHANGE = {"max_nodes", "suffix_tokens", "suffix_within", "budget"}
 """Settings that the loop passes to a proposer with every draft: what it remembers does not depend on them."""
 
 
@@ -81,7 +81,7 @@ class Session:
         one = self.drafter(method)
         numbers = limits(one, self.config)
         if self.config.budget != "auto" or not getattr(one, "best_first", True):
-            return Fixed(*numbers)
+            return Fixed(*numbers, within=self.config.suffix_within and isinstance(one, Drafter))
         if key not in self._autos:
             usual = isinstance(one, Drafter) and not sampled and self.keeps_memories(RecapConfig())
             self._autos[key] = Auto(known(self.target), *numbers, shared=usual)
@@ -133,7 +133,7 @@ class Session:
 
     def keeps_memories(self, config: RecapConfig) -> bool:
         """Whether `configure` would leave the memories as they are: nothing but the budget of a pass (`max_nodes`,
-        `suffix_tokens`, `budget`) differs."""
+        `suffix_tokens`, `suffix_within`, `budget`) differs."""
         if not isinstance(config, RecapConfig):
             raise TypeError(f"config must be a RecapConfig, not {type(config).__name__}")
         now, then = self.config.to_dict(), config.to_dict()

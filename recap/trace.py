@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-VERSION = 2
+VERSION = 3
 
 ROOT, MEMORY, SUFFIX = "root", "memory", "suffix"
 MEMORY_NAMES = ("G", "C", "U")
@@ -177,6 +177,39 @@ class Comparison:
 
 
 @dataclass
+class Lens:
+    """Which tokens need the picture (Figure 1, appendix E): the target's predictions along the same tokens, with the
+    pictures and with others in their place. See `recap.lens`.
+
+    Lists over tokens have one entry per token of the answer; entry t is the prediction in token t's place, given the
+    tokens before it. Probabilities are those of the whole vocabulary at temperature 1.
+    """
+
+    controls: list[str]
+    """What stood in the pictures' place: "mean" (their mean colour), "other" (other pictures)."""
+    choices: list[int]
+    """The target's own choice with the pictures: the answer's token, unless it was sampled."""
+    probs: list[float]
+    """Its probability."""
+    swapped: list[list[int]]
+    """Per control and token: the target's choice then."""
+    kept: list[list[float]]
+    """Per control and token: the probability that is left to `choices`."""
+    taken: list[list[float]]
+    """Per control and token: the probability of `swapped`."""
+
+    def changed(self, token: int) -> bool:
+        """Whether the choice changes under any control."""
+        return any(row[token] != self.choices[token] for row in self.swapped)
+
+    def dependence(self, token: int) -> float:
+        """Visual dependence: the smallest decrease, over the controls, of the log probability of the choice. Negative where
+        every control makes it more probable."""
+        # an underflow to 0 counts as the smallest number there is
+        return min(math.log(max(self.probs[token], 1e-300) / max(row[token], 1e-300)) for row in self.kept)
+
+
+@dataclass
 class Trace:
     """A whole answer. `steps` do not include the prefill, which commits `first_token` by itself."""
 
@@ -219,12 +252,18 @@ class Trace:
     exactness: str = ""
     """A sentence on `exact`: off, not needed, found at load, or what cannot be had; empty in an old trace."""
     comparison: Comparison | None = None
+    lens: Lens | None = None
+    """Which tokens need the picture; None where nobody asked."""
     version: int = VERSION
 
     @property
     def first_token(self) -> int | None:
         """The token that prefill committed."""
         return self.token_ids[0] if self.token_ids else None
+
+    def first_of(self, step: int) -> int:
+        """Index in `token_ids` of the first token that a step committed: the target's choice at the step's root."""
+        return 1 + sum(len(one.committed) for one in self.steps[:step])
 
     @property
     def last_drafted(self) -> int | None:

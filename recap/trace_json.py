@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from .config import MAX_NODES, SUFFIX_REACH
-from .trace import MEMORY, ROOT, SUFFIX, VERSION, Comparison, Row, RowTable, Step, Trace
+from .trace import MEMORY, ROOT, SUFFIX, VERSION, Comparison, Lens, Row, RowTable, Step, Trace
 
 MAX_BYTES = 64 * 2**20
 """Size of the largest trace that `load` accepts."""
@@ -40,13 +40,14 @@ def dump(trace: Trace) -> str:
     """One compact line of JSON, ASCII only. Raises TraceError for NaN and for what JSON has no word for."""
     table = trace.table
     document = {
-        **_plain(trace, skip=("table", "steps", "comparison")),
+        **_plain(trace, skip=("table", "steps", "comparison", "lens")),
         "table": {
             "rows": [[row.ids, row.probs, row.confidence] for row in table.rows],
             "texts": {str(token): text for token, text in table.texts.items()},
         },
         "steps": [_plain(step, skip=("table",)) for step in trace.steps],
         "comparison": None if trace.comparison is None else _plain(trace.comparison),
+        "lens": None if trace.lens is None else _plain(trace.lens),
     }
     try:
         return json.dumps(document, separators=(",", ":"), allow_nan=False)
@@ -72,6 +73,8 @@ def load(text: str | bytes) -> Trace:
     values = _TRACE(document, "trace")
     rows = values["table"].rows
     steps = [_step(step, f"steps[{at}]", values["table"], len(rows)) for at, step in enumerate(values["steps"])]
+    if values["lens"] is not None:
+        values["lens"] = _lens(values["lens"], len(values["token_ids"]))
     return Trace(**{**values, "steps": steps})
 
 
@@ -93,12 +96,13 @@ def read_trace(path: str | Path) -> Trace:
 
 
 def _upgrade(document: dict[str, Any]) -> dict[str, Any]:
-    """Version 1 told nothing of what a budget expected, nor of seeding, nor why an answer was exact or not."""
+    """Version 1 told nothing of what a budget expected, nor of seeding, nor why an answer was exact or not; version 2
+    nothing of which tokens need the picture."""
     untold = dict.fromkeys(("expected_tokens", "expected_ms", "plain_ms"))
     steps = document["steps"]
     if isinstance(steps, list):
         steps = [{**untold, **step} if isinstance(step, dict) else step for step in steps]
-    return {"seeded_rows": None, "exactness": "", **document, "steps": steps, "version": VERSION}
+    return {"seeded_rows": None, "exactness": "", "lens": None, **document, "steps": steps, "version": VERSION}
 
 
 def _plain(record: Any, skip: tuple[str, ...] = ()) -> dict[str, Any]:
@@ -328,8 +332,23 @@ _TRACE = _object(
             )(value, where)
         )
     ),
+    lens=_optional(_later),
     version=_integer(1, VERSION),
 )
+
+
+def _lens(value: Any, tokens: int) -> Lens:
+    """Every list as long as the answer, one of them per control."""
+    names = _list(_one_of("mean", "other"), least=1)
+    controls = names(value.get("controls") if isinstance(value, dict) else value, "lens.controls")
+    some, probs = _list(_token, tokens), _list(_share, tokens)
+    swapped, shares = _list(some, len(controls)), _list(probs, len(controls))
+    return Lens(
+        **_object(
+            controls=names, choices=some, probs=probs, swapped=swapped, kept=shares,
+            taken=shares,
+        )(value, "lens")
+    )
 
 
 def _step(value: Any, where: str, table: RowTable, rows: int) -> Step:

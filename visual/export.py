@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from recap.trace import Step, Trace
 
-from . import inspector, memory, offline, race, reasons, ribbon, same, summary, throughput, tree, weights
+from . import inspector, lens, memory, offline, race, reasons, ribbon, same, summary, throughput, tree, weights
 from .canvas import Spec
 from .listing import METHODS
 from .text import shorten, visible
@@ -84,7 +84,9 @@ def _throughput(trace: Trace, index: int, node: int, theme: str, width: int | No
 def _ribbon(trace: Trace, index: int, node: int, theme: str, width: int | None, height: int | None) -> Document:
     wide = width or 900
     rows = 2 + len(trace.text) * 10 // (wide - 2 * MARGIN)
-    return _document(trace, "The answer, token by token", theme, [ribbon.html(trace)], None, (wide, 90 + 36 * rows))
+    told = f'<p class="facts">{lens.count(trace)}</p>' if trace.lens is not None else ""
+    high = 90 + 36 * rows + (26 if told else 0)
+    return _document(trace, "The answer, token by token", theme, [ribbon.html(trace), told], None, (wide, high))
 
 
 def _inspector(trace: Trace, index: int, node: int, theme: str, width: int | None, height: int | None) -> Document:

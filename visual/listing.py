@@ -7,6 +7,7 @@ from html import escape
 
 from recap.trace import Trace
 
+from . import lens
 from .text import html, shorten, visible
 
 METHODS = {
@@ -38,7 +39,7 @@ def origin(trace: Trace, kind: str) -> str:
     }[kind]
     about = ", ".join((escape(trace.model), escape(name(trace)), f"{escape(trace.device)} {escape(trace.dtype)}"))
     hint = " Ask something to see your own." if kind == "recording" else ""
-    asked = f'<p class="origin">{words} <q>{escape(shorten(question(trace), 70))}</q> · {about}.{hint}</p>'
+    asked = f'<p class="origin">{words} <q>{escape(shorten(question(trace), 70))}</q> · {about}.{hint}{lens.count(trace)}</p>'
     return asked + seen(trace)
 
 

@@ -1,14 +1,15 @@
-"""Measure: all methods on the same inputs, and by themselves the drafting core, passes by their size, exactness."""
+"""Measure: all methods on the same inputs, ablations, and by themselves the drafting core, passes by size, exactness."""
 
 from __future__ import annotations
 
 import argparse
 
-from ..bench import core, exact, generate, passes, report, shape
+from ..bench import ablations, core, exact, generate, passes, replay, report, shape
 from ..bench import run as everything
 
 KINDS = {
-    "run": everything, "report": report, "generate": generate, "exact": exact, "passes": passes, "core": core, "shape": shape,
+    "run": everything, "report": report, "ablations": ablations, "replay": replay, "generate": generate, "exact": exact,
+    "passes": passes, "core": core, "shape": shape,
 }  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""Read a recorded trace: the answer pass by pass, one draft tree, or a picture of it."""
+"""Read a recorded trace: the answer pass by pass, one draft tree, a picture of it, or which words need the picture."""
 
 from __future__ import annotations
 
@@ -8,13 +8,16 @@ from pathlib import Path
 
 from ..trace import MEMORY_NAMES, Step, Trace
 from ..trace_json import read_trace
-from . import plot
+from . import lens, plot
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    actions = parser.add_subparsers(dest="action", required=True, metavar="show|plot")
+    actions = parser.add_subparsers(dest="action", required=True, metavar="show|plot|lens")
     shown = actions.add_parser("show", help="print the answer pass by pass, or one draft tree")
     drawn = actions.add_parser("plot", help=(plot.__doc__ or "").splitlines()[0])
+    about = "which words of the answer need the picture (Figure 1)"
+    looked = actions.add_parser("lens", help=about, description=lens.__doc__)
+    lens.add_arguments(looked)
     for action in (shown, drawn):
         action.add_argument("file", help="a trace written by generate --trace, or gzip of one")
     shown.add_argument("--step", type=int, help="show the draft tree of this pass, counted from 1 as on the page")
@@ -22,6 +25,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
+    if options.action == "lens":
+        return lens.run(options)
     path = Path(options.file)
     if not path.is_file():
         raise ValueError(f"there is no file {options.file!r}")

@@ -151,10 +151,12 @@ static PyObject *core_commit(Core *self, PyObject *tokens_object)
 
 static PyObject *core_draft(Core *self, PyObject *args)
 {
-    int max_nodes, suffix_tokens, failed;
-    PyObject *buffer;
+    int max_nodes, suffix_tokens, failed, spare = 0;
+    PyObject *buffer, *ids = NULL, *logits = NULL;
     Engine *e = &self->engine;
-    if (!PyArg_ParseTuple(args, "ii", &max_nodes, &suffix_tokens)) return NULL;
+    if (!PyArg_ParseTuple(args, "ii|OOi", &max_nodes, &suffix_tokens, &ids, &logits, &spare)) return NULL;
+    if (spare < 0 || spare > SOURCES || (spare > 0) != (logits != NULL))
+        return PyErr_Format(PyExc_ValueError, "spare rows are ids, logits and their number, from 1 to 3");
     if (max_nodes < 0 || max_nodes > 1024 || suffix_tokens < 0 || suffix_tokens > SUFFIX_REACH)
         return PyErr_Format(PyExc_ValueError, "max_nodes must be from 0 to 1024 and suffix_tokens from 0 to 10");
     if (!enter(self, 1)) return NULL;
@@ -162,8 +164,9 @@ static PyObject *core_draft(Core *self, PyObject *args)
         PyErr_SetString(PyExc_RuntimeError, "nothing was committed; call commit(token_ids) first");
         return leave(self, NULL);
     }
+    if (spare && !read_predictions(e, ids, logits, spare)) return leave(self, NULL);
     BEGIN_WORK(max_nodes * e->top_k)
-    failed = engine_draft(e, max_nodes, suffix_tokens);
+    failed = engine_draft(e, max_nodes, suffix_tokens, spare);
     END_WORK
     if (failed) return leave_with(self, failed);
     TIMED(e, TIME_PACK, buffer = pack_draft(&e->tree));
@@ -291,7 +294,7 @@ static PyMethodDef methods[] = {
     {"begin", (PyCFunction)(void (*)(void))core_begin, METH_VARARGS, "begin(prompt_ids, banned)"},
     {"seed", (PyCFunction)(void (*)(void))core_seed, METH_VARARGS, "seed(token_ids, ids, logits)"},
     {"commit", (PyCFunction)(void (*)(void))core_commit, METH_O, "commit(token_ids)"},
-    {"draft", (PyCFunction)(void (*)(void))core_draft, METH_VARARGS, "draft(max_nodes, suffix_tokens)"},
+    {"draft", (PyCFunction)(void (*)(void))core_draft, METH_VARARGS, "draft(max_nodes, suffix_tokens[, ids, logits, n])"},
     {"observe", (PyCFunction)(void (*)(void))core_observe, METH_VARARGS, "observe(ids, logits)"},
     {"explain", (PyCFunction)(void (*)(void))core_explain, METH_NOARGS, "explain() -> buffer, nodes, rows"},
     {"lookup", (PyCFunction)(void (*)(void))core_lookup, METH_O, "lookup(context) -> buffer or None for G, C, U"},

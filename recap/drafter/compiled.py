@@ -35,8 +35,8 @@ class Core(_core.Core):
     def __init__(self, *settings: object) -> None:
         self.top_k = settings[0]
 
-    def draft(self, max_nodes: int, suffix_tokens: int) -> Draft:
-        buffer, n, suffix_start, suffix_match = super().draft(max_nodes, suffix_tokens)
+    def draft(self, max_nodes: int, suffix_tokens: int, *spare: object) -> Draft:
+        buffer, n, suffix_start, suffix_match = super().draft(max_nodes, suffix_tokens, *spare)
         take = _Reader(buffer).take
         tokens, scores = take(_INT64, n), take(_FLOAT64, n)
         weights, shares = take(_FLOAT64, 3 * n).reshape(n, 3), take(_FLOAT64, 3 * n).reshape(n, 3)

@@ -12,6 +12,7 @@ import numpy as np
 from ..config import FUSIONS, MAX_NODES, SUFFIX_REACH, RecapConfig
 from .arguments import integers, rows, whole_number
 from .draft import Draft, Explanation
+from .fallback import Fallback
 
 BACKENDS = ("auto", "c", "python")
 _WAITING, _PROMPT, _COMMITTED = "no request", "a prompt", "a root"
@@ -69,6 +70,11 @@ class Drafter:
     """Prompt rows are wanted: the decoding loop calls `seed`."""
 
     @property
+    def wants_states(self) -> bool:
+        """Whether `seed`, `observe` and `arrive` should be given the target's last hidden states (appendix H)."""
+        return self.config.fallback == "semantic"
+
+    @property
     def top_k(self) -> int:
         """Columns of the rows that `seed` and `observe` take."""
         return self.config.top_k
@@ -92,6 +98,11 @@ class Drafter:
             config.priors,
             config.depth_priors,
         )
+        self._fallback: Fallback | None = None
+        if config.fallback != "none":
+            self._fallback = Fallback(config.fallback, config.top_k, len(config.memories))
+        self._text: tuple[int, ...] = ()  # its last three tokens, for the fallback
+        self._draft: Draft | None = None
         self._lock = Lock()
         self._stage = _WAITING
         self._nodes = 0  # of the draft that waits for its observe
@@ -106,17 +117,27 @@ class Drafter:
         prompt = integers("prompt_ids", prompt_ids, "(m,)", 1)
         refused = integers("banned", banned, "(b,)", 1)
         self._change(self._core.begin, prompt, refused)
+        self._text = tuple(prompt[-3:].tolist())
+        if self._fallback:
+            self._fallback.begin()
         self._stage, self._nodes = _PROMPT, 0
 
     @_alone
-    def seed(self, token_ids: Iterable[int], ids: np.ndarray, logits: np.ndarray) -> None:
+    def seed(
+        self, token_ids: Iterable[int], ids: np.ndarray, logits: np.ndarray, states: np.ndarray | None = None
+    ) -> None:
         """Write prefill rows to U, in prompt order and in as many chunks as wanted: `token_ids` (m,), `ids` (m, K)
         integers and `logits` (m, K) floats, the target's top-K after each token, columns in any order. Within a
-        request the first row of a token wins; it replaces what earlier requests left."""
+        request the first row of a token wins; it replaces what earlier requests left. `states` (m, d) float32, for the
+        semantic fallback: the last hidden state one token before each."""
         if self._stage != _PROMPT:
             raise RuntimeError(f"seed belongs between begin and the first commit; the drafter has {self._stage}")
         tokens = integers("token_ids", token_ids, "(m,)", 1)
-        self._core.seed(tokens, *rows(ids, logits, len(tokens), self.config.top_k, "m"))
+        found = rows(ids, logits, len(tokens), self.config.top_k, "m")
+        known = _states(states, len(tokens))
+        self._core.seed(tokens, *found)
+        if self._fallback:
+            self._fallback.seed(tokens.tolist(), *found, known)
 
     @_alone
     def commit(self, token_ids: Iterable[int]) -> None:
@@ -127,7 +148,14 @@ class Drafter:
         if not len(tokens):
             raise ValueError("token_ids must hold at least one token")
         self._change(self._core.commit, tokens)
+        self._text = (*self._text, *tokens[-3:].tolist())[-3:]
         self._stage, self._nodes = _COMMITTED, 0
+
+    @_alone
+    def arrive(self, state: np.ndarray) -> None:
+        """For the semantic fallback: the target's last hidden state, (d,) float32, that the root was predicted from."""
+        if self._fallback:
+            self._fallback.arrive(_states(np.asarray(state)[None], 1)[0])
 
     @_alone
     def draft(self, max_nodes: int | None = None, suffix_tokens: int | None = None) -> Draft:
@@ -141,17 +169,32 @@ class Drafter:
         if suffix_tokens is not None:
             extra = whole_number("suffix_tokens", suffix_tokens, 0, SUFFIX_REACH)
         self._nodes = 0
-        tree = self._core.draft(most, extra)
+        spare = self._spare()
+        tree = self._core.draft(most, extra, *spare)
         self._nodes = len(tree.tokens)
+        self._draft = tree if self._fallback else None
         return tree
 
+    def _spare(self) -> tuple:
+        """What the core takes for a root of which no memory has a row."""
+        if not self._fallback or any(row is not None for row in self._core.lookup(np.array(self._text, np.int64))):
+            return ()
+        ids, logits = self._fallback.rows()
+        return (ids, logits, len(ids)) if len(ids) else ()
+
     @_alone
-    def observe(self, ids: np.ndarray, logits: np.ndarray) -> None:
+    def observe(self, ids: np.ndarray, logits: np.ndarray, states: np.ndarray | None = None) -> None:
         """Store the target's predictions at all n nodes of the last draft: `ids` (n, K) integers, `logits` (n, K)
-        floats, columns in any order. Of equal keys the first node's row stays; it replaces older rows."""
+        floats, columns in any order. Of equal keys the first node's row stays; it replaces older rows.
+        `states` (n, d) float32, for the semantic fallback: the target's last hidden states at the nodes."""
         if not self._nodes:
             raise RuntimeError("observe needs a draft; call draft() first, once for each observe")
-        self._core.observe(*rows(ids, logits, self._nodes, self.config.top_k, "n"))
+        found = rows(ids, logits, self._nodes, self.config.top_k, "n")
+        known = _states(states, self._nodes)
+        self._core.observe(*found)
+        if self._fallback:
+            contexts = _contexts(self._text, self._draft)
+            self._fallback.observe(contexts, self._draft.parents.tolist(), *found, known)
         self._nodes = 0
 
     @_alone
@@ -183,6 +226,9 @@ class Drafter:
     def reset(self) -> None:
         """Forget everything, U too. The next call that drafts must be `begin`."""
         self._core.reset()
+        self._text = ()
+        if self._fallback:
+            self._fallback.begin()
         self._stage, self._nodes = _WAITING, 0
 
     def _change(self, method: Callable, *args: Any) -> None:
@@ -192,3 +238,20 @@ class Drafter:
         except MemoryError:
             self._stage, self._nodes = _WAITING, 0
             raise
+
+
+def _states(states: np.ndarray | None, count: int) -> np.ndarray | None:
+    if states is None:
+        return None
+    states = np.asarray(states, np.float32)
+    if states.ndim != 2 or len(states) != count or not np.isfinite(states).all():
+        raise ValueError(f"states must be finite numbers of shape ({count}, d), got shape {states.shape}")
+    return states
+
+
+def _contexts(text: tuple[int, ...], draft: Draft) -> list[tuple[int, ...]]:
+    """The last three tokens at every node, its own included; `text` ends with the root."""
+    found = [text]
+    for token, parent in zip(draft.tokens.tolist()[1:], draft.parents.tolist()[1:]):
+        found.append((*found[parent], token)[-3:])
+    return found

@@ -179,14 +179,16 @@ static Context engine_context(const Engine *e)
     return c;
 }
 
-static int engine_draft(Engine *e, int32_t max_nodes, int suffix_tokens)
+/* `spare`: how many of `predictions` may stand in for the rows of a root that no memory knows (appendix H). */
+static int engine_draft(Engine *e, int32_t max_nodes, int suffix_tokens, int spare)
 {
     Tree *t = &e->tree;
+    Rows rows = {e->memories, e->kept, &e->fusion, e->predictions, spare};
     int32_t start = -1, count = 0;
     if (tree_reserve(t, max_nodes + suffix_tokens + 1, e->search.width) < 0) return OUT_OF_MEMORY;
     TIMED(e, TIME_SEARCH, {
         tree_start(t, engine_context(e));
-        (e->fixed ? search_fixed : search_best_first)(t, &e->search, e->memories, e->kept, &e->fusion, max_nodes);
+        (e->fixed ? search_fixed : search_best_first)(t, &e->search, &rows, max_nodes);
     });
     t->suffix_start = t->count;
     t->suffix_match = 0;

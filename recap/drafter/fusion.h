@@ -76,19 +76,17 @@ static void fusion_weights(const Memory *memories, const FusionSettings *setting
         if (f->rows[s]) f->weights[s] /= sum;
 }
 
-/* Fill `f` for a context. `f->count` is 0 when no memory holds a row for it. */
-static void fuse(const Memory *memories, int kept, const FusionSettings *settings, const Context *context, Fused *f)
+/* Candidates of `f` from its weights and up to three rows (`rows[s]`: K ids, then K probabilities; NULL for none). */
+static void mix(Fused *f, const Word *const *rows, int top_k)
 {
-    int found = 0, top_k = memories[SOURCE_U].top_k;
+    int found = 0;
     int32_t ids[SOURCES * MAX_TOP_K];
     f->count = 0;
     f->total = 0.0;
-    find_rows(memories, kept, context, f->rows);
-    fusion_weights(memories, settings, f);
     for (int s = 0; s < SOURCES; s++) {
         double weight = f->weights[s];
-        if (!f->rows[s] || weight == 0.0) continue;
-        const Word *row = row_ids(memories + s, f->rows[s]), *probs = row + top_k;
+        if (!rows[s] || weight == 0.0) continue;
+        const Word *row = rows[s], *probs = row + top_k;
         int before = found;
         for (int i = 0; i < top_k; i++) {
             int at = 0;
@@ -114,6 +112,34 @@ static void fuse(const Memory *memories, int kept, const FusionSettings *setting
         if (at < top_k) f->order[at] = i;
     }
     for (int i = 0; i < f->count; i++) f->total += f->candidates[f->order[i]].mass;
+}
+
+/* Fill `f` for a context. `f->count` is 0 when no memory holds a row for it. */
+static void fuse(const Memory *memories, int kept, const FusionSettings *settings, const Context *context, Fused *f)
+{
+    const Word *rows[SOURCES];
+    find_rows(memories, kept, context, f->rows);
+    fusion_weights(memories, settings, f);
+    for (int s = 0; s < SOURCES; s++) rows[s] = f->rows[s] ? row_ids(memories + s, f->rows[s]) : NULL;
+    mix(f, rows, memories[SOURCE_U].top_k);
+}
+
+/* The same from up to three predictions that no memory holds: priors by rank, without confidence (appendix H). They are
+ * nobody's rows, so that neither weights nor shares are told of them. */
+static void fuse_spare(const FusionSettings *settings, const Word *predictions, int count, int top_k, Fused *f)
+{
+    const Word *rows[SOURCES];
+    double sum = 0.0;
+    for (int s = 0; s < SOURCES; s++) {
+        f->weights[s] = s < count ? settings->priors[s] : 0.0;
+        f->rows[s] = NULL;
+        rows[s] = s < count ? predictions + (size_t)s * prediction_words(top_k) + 1 : NULL;
+        sum += f->weights[s];
+    }
+    for (int s = 0; s < count; s++) f->weights[s] /= sum;
+    mix(f, rows, top_k);
+    memset(f->weights, 0, sizeof f->weights);
+    for (int i = 0; i < f->count; i++) memset(f->candidates[f->order[i]].parts, 0, sizeof f->candidates->parts);
 }
 
 static inline double fused_probability(const Fused *f, int rank)

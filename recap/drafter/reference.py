@@ -9,7 +9,7 @@ import numpy as np
 from ..config import FUSIONS, SUFFIX_REACH
 from .arguments import token_list
 from .draft import Draft, Explanation
-from .reference_rows import Fused, Row, confidence_of, float32, fuse, make_rows
+from .reference_rows import Fused, Row, confidence_of, float32, fuse, fuse_spare, make_rows
 from .reference_suffix import Suffix
 from .reference_tree import Tree
 
@@ -66,9 +66,14 @@ class Core:
         self._append(token_list("token_ids", token_ids))
         self.tree = None
 
-    def draft(self, max_nodes: int, suffix_tokens: int) -> Draft:
+    def draft(
+        self, max_nodes: int, suffix_tokens: int, ids: np.ndarray | None = None, logits: np.ndarray | None = None,
+        spare: int = 0,
+    ) -> Draft:  # fmt: skip
+        """`ids`, `logits`, (spare, K) each: rows for a root that no memory knows (appendix H)."""
         settings = (self.width, self.max_depth, self.depth_priors, self.banned)
-        tree = Tree(tuple(self.text[-3:]), self._fuse, settings)
+        rows = fuse_spare(make_rows(ids, logits), self.priors, self.top_k) if spare else None
+        tree = Tree(tuple(self.text[-3:]), self._fuse, settings, rows)
         if self.fixed:
             tree.fixed(max_nodes)
         else:

@@ -91,7 +91,18 @@ def fusion_weights(rows: Sequence[Row | None], rule: str, priors: Sequence[float
 
 def fuse(rows: Sequence[Row | None], rule: str, priors: Sequence[float], top_k: int) -> Fused:
     """The mixture cut to top-K; no candidates when no row was found."""
-    weights = fusion_weights(rows, rule, priors)
+    return _mix(rows, fusion_weights(rows, rule, priors), top_k)
+
+
+def fuse_spare(rows: Sequence[Row], priors: Sequence[float], top_k: int) -> Fused:
+    """The same from up to three rows that no memory holds: priors by rank, without confidence (appendix H). They are
+    nobody's rows, so that neither weights nor shares are told of them."""
+    padded = [*rows, *[None] * (3 - len(rows))]
+    fused = _mix(padded, fusion_weights(padded, "prior", priors), top_k)
+    return fused._replace(candidates=[(mass, token, [0.0] * 3) for mass, token, _ in fused.candidates], weights=[None] * 3)
+
+
+def _mix(rows: Sequence[Row | None], weights: list[float | None], top_k: int) -> Fused:
     mixture: dict[int, list] = {}
     for source, (row, weight) in enumerate(zip(rows, weights)):
         if row is None or weight == 0.0:

@@ -23,11 +23,14 @@ children of a node are ranks 0, 1, ... of its row."""
 
 
 class Tree:
-    """Nodes in pack order. `fuse(context)` gives the fused row of a context."""
+    """Nodes in pack order. `fuse(context)` gives the fused row of a context; `spare` is that of a root without one."""
 
-    def __init__(self, context: tuple[int, ...], fuse: Callable[[tuple[int, ...]], Fused], settings: Sequence) -> None:
+    def __init__(
+        self, context: tuple[int, ...], fuse: Callable[[tuple[int, ...]], Fused], settings: Sequence,
+        spare: Fused | None = None,
+    ) -> None:  # fmt: skip
         self.width, self.max_depth, self.depth_priors, self.banned = settings
-        self.fuse = fuse
+        self.fuse, self.spare = fuse, spare
         self.tokens, self.parents, self.depths, self.scores = [context[-1]], [-1], [0], [1.0]
         self.contexts = [context]
         self.weights, self.shares = [[0.0] * 3], [[0.0] * 3]
@@ -92,7 +95,10 @@ class Tree:
         )
 
     def _expand(self, at: int) -> Fused | None:
-        return self.fuse(self.contexts[at]) if self.depths[at] < self.max_depth else None
+        if self.depths[at] >= self.max_depth:
+            return None
+        fused = self.fuse(self.contexts[at])
+        return self.spare if at == 0 and self.spare and not fused.candidates else fused
 
     def _child_scores(self, at: int, fused: Fused | None) -> list[float | None]:
         """By rank, None for banned ids; the banned keep their place and their probability."""

@@ -177,13 +177,28 @@ static void offer_next(Tree *t, const SearchSettings *s, int32_t parent, int32_t
     if (rank < count) offer_push(t, (Offer){child_score(t, parent, rank), parent, rank});
 }
 
-static void search_best_first(Tree *t, const SearchSettings *s, const Memory *memories, int kept,
-                              const FusionSettings *fusion, int32_t max_nodes)
+/* Where rows come from. */
+typedef struct {
+    const Memory *memories;
+    int kept;
+    const FusionSettings *fusion;
+    const Word *spare; /* predictions for a root of which no memory has a row */
+    int spare_count;
+} Rows;
+
+static void fuse_at(const Tree *t, const Rows *r, int32_t at, Fused *f)
+{
+    fuse(r->memories, r->kept, r->fusion, &t->nodes[at].context, f);
+    if (at == 0 && f->count == 0 && r->spare_count)
+        fuse_spare(r->fusion, r->spare, r->spare_count, r->memories[SOURCE_U].top_k, f);
+}
+
+static void search_best_first(Tree *t, const SearchSettings *s, const Rows *r, int32_t max_nodes)
 {
     Fused f;
     for (int32_t at = 0; t->count <= max_nodes; at = t->count - 1) {
         if (t->nodes[at].depth < s->max_depth) {
-            fuse(memories, kept, fusion, &t->nodes[at].context, &f);
+            fuse_at(t, r, at, &f);
             expand(t, s, &f, at);
             offer_next(t, s, at, 0);
         }
@@ -207,8 +222,7 @@ static const unsigned char STATIC_TREE[] = {
 };
 
 /* A rank that the fused row lacks, that is banned, too wide or too deep is left out with its subtree. */
-static void search_fixed(Tree *t, const SearchSettings *s, const Memory *memories, int kept,
-                         const FusionSettings *fusion, int32_t max_nodes)
+static void search_fixed(Tree *t, const SearchSettings *s, const Rows *r, int32_t max_nodes)
 {
     Fused f;
     int32_t packed[sizeof STATIC_TREE]; /* where each node of the static tree went; -1 when left out */
@@ -218,7 +232,7 @@ static void search_fixed(Tree *t, const SearchSettings *s, const Memory *memorie
         int32_t at = packed[i];
         int children = STATIC_TREE[i], count = 0;
         if (children && at >= 0 && t->count <= max_nodes && t->nodes[at].depth < s->max_depth) {
-            fuse(memories, kept, fusion, &t->nodes[at].context, &f);
+            fuse_at(t, r, at, &f);
             expand(t, s, &f, at);
             count = t->expansions[at].count;
         }

@@ -10,13 +10,21 @@ _SPARE = 8
 
 
 class Predictions:
-    """Logits of n positions, (n, vocabulary), in the model's dtype."""
+    """Logits of n positions, (n, vocabulary), in the model's dtype, and the hidden states (n, d) they come from."""
 
-    def __init__(self, logits: torch.Tensor) -> None:
+    def __init__(self, logits: torch.Tensor, hidden: torch.Tensor | None = None) -> None:
         self.logits = logits
+        self._hidden = hidden
 
     def __len__(self) -> int:
         return self.logits.shape[0]
+
+    @property
+    def states(self) -> np.ndarray:
+        """Last hidden states, (n, d) float32. Raises ValueError where they were not given."""
+        if self._hidden is None:
+            raise ValueError("these predictions were made from logits alone: there are no hidden states")
+        return self._hidden.float().cpu().numpy()
 
     def choices(self) -> np.ndarray:
         """Greedy choice per position, (n,) int64; among equal logits the lowest id. Raises FloatingPointError on NaN."""

@@ -96,7 +96,7 @@ class Runtime:
         n = len(hidden)
         if n < self.rows:
             hidden = torch.cat([hidden, hidden[-1:].expand(self.rows - n, -1)])
-        return Predictions(self.head(hidden)[:n])
+        return Predictions(self.head(hidden)[:n], hidden[:n])
 
     @torch.inference_mode()
     def verify(
@@ -126,7 +126,7 @@ class Runtime:
                 cache=cache,
                 use_cache=True,
             ).last_hidden_state[0]
-            return Predictions(self.head(hidden)[:n])
+            return Predictions(self.head(hidden)[:n], hidden[:n])
 
     def _additive(self, mask: np.ndarray, past: int) -> torch.Tensor | None:
         """(1, 1, n, past + n): everything kept is visible, and of the tree the ancestors."""

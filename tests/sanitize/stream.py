@@ -11,7 +11,7 @@ from importlib.util import module_from_spec, spec_from_file_location
 
 import numpy as np
 
-from recap.config import FUSIONS, MEMORIES, SEARCHES, RecapConfig
+from recap.config import FALLBACKS, FUSIONS, MEMORIES, SEARCHES, RecapConfig
 
 
 def random_config(draw: random.Random) -> RecapConfig:
@@ -29,6 +29,7 @@ def random_config(draw: random.Random) -> RecapConfig:
         persistent=draw.random() < 0.8,
         suffix=draw.random() < 0.9,
         search=draw.choice(SEARCHES),
+        fallback=draw.choice(FALLBACKS),
     )
 
 
@@ -119,6 +120,9 @@ def hostile(core: Callable, count: int) -> None:
             _refused(it.seed, tokens, a, b)
         for budget in ((-1, 0), (1025, 0), (0, -1), (0, 11), (2**40, 0), ("a", 0)):
             _refused(it.draft, *budget)
+        for spare in ((ids, logits), (ids, logits, 4), (ids, logits, -1), (ids, logits, 2), (ids * 0, logits, 3),
+                      (None, None, 3), (ids, bad_logits, 3), (ids, logits, 2**40)):  # fmt: skip
+            _refused(it.draft, 1, 1, *spare)
         it.draft(1024, 10)
         _refused(it.observe, ids, logits)
         it.explain()
@@ -179,6 +183,10 @@ def main(path: str, seed: int, count: int) -> None:
 
         def call(method: str, arguments: list) -> int | None:
             nonlocal nodes
+            if method == "draft" and draw.random() < 0.5:  # rows for a root that no memory knows
+                count, k = draw.randint(1, 3), config.top_k
+                falling = -np.arange(count * k, dtype=np.float32).reshape(count, k)
+                arguments += [np.tile(np.arange(k), (count, 1)), falling, count]
             result = getattr(core, method)(*arguments)
             if method == "draft":
                 nodes += result[1]

@@ -24,6 +24,11 @@ class LazyPredictions:
         return len(self._hidden)
 
     @property
+    def states(self) -> np.ndarray:
+        """Last hidden states, (n, d) float32."""
+        return self._hidden
+
+    @property
     def logits(self) -> torch.Tensor:
         """All of them, (n, vocabulary) float32, computed anew."""
         with self._lock:
