@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from safetensors import safe_open
 from torch.nn import functional
 
 from .batches import Encoded, batches, encode, padded, prompter_of
@@ -97,6 +98,17 @@ class Trainer:
         hidden = self.model.model(ids, use_cache=False).last_hidden_state
         return self.model.lm_head(hidden[:, :-1][taught[:, 1:]]).float()
 
+    def begin(self, path: Path) -> None:
+        """Start from an adapter file, such as the one that is shipped, instead of from nothing. Raises ValueError
+        where it lacks a layer or has another rank."""
+        with safe_open(path, framework="pt") as file:
+            for name, parameter in self.trained.items():
+                known = file.get_tensor(name) if name in file.keys() else None
+                if known is None or known.shape != parameter.shape:
+                    found = "nothing" if known is None else f"shape {tuple(known.shape)}"
+                    raise ValueError(f"{path} has {found} for {name}; expected {tuple(parameter.shape)}")
+                parameter.data.copy_(known)
+
     def save(self, path: Path) -> None:
         """Everything needed to go on."""
         state = {
@@ -142,6 +154,8 @@ def main(arguments: list[str] | None = None) -> None:
     checkpoint = options.out / "checkpoint.pt"
     if options.resume and checkpoint.is_file():
         trainer.load(checkpoint)
+    elif options.begin:
+        trainer.begin(options.begin)
     options.out.mkdir(parents=True, exist_ok=True)
     end, kept = time.monotonic() + 60 * options.minutes, time.monotonic()
 
@@ -174,6 +188,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--every", type=float, default=4, help="minutes between checkpoints")
     parser.add_argument("--resume", action="store_true")
+    parser.add_argument("--begin", type=Path, help="an adapter to start from, with a schedule of its own")
     return parser
 
 
