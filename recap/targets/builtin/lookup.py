@@ -69,10 +69,12 @@ def found(question: str, entries: Sequence[Entry]) -> str:
         words = _words(name)
         if not words:
             continue
-        if words <= asked:
+        shared = words & asked
+        telling = [word for word in shared if word not in _COMMON and len(word) > 2]
+        if shared == words:
             whole.append((words, text))
-        elif not must_be_whole and (shared := {word for word in words & asked if word not in _COMMON and len(word) > 2}):
-            part.append((len(shared) / len(words), text))
+        elif telling and not must_be_whole:
+            part.append((len(telling) / len(words), text))
     best = [text for words, text in whole if not any(words < others for others, _ in whole)]
     best = best or [text for _, text in sorted(part, key=lambda scored: -scored[0])]
     told = list(dict.fromkeys(best))[:MOST]
