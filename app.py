@@ -127,7 +127,7 @@ def build(worker: Worker) -> inputs.Checked:
 def main() -> None:
     parser = argparse.ArgumentParser(
         description="Open RECAP Studio in the browser. GRADIO_SERVER_NAME and GRADIO_SERVER_PORT set the address "
-        "(127.0.0.1, and 7860 or the next free port)."
+        "(127.0.0.1, and 7860 or the next free port); RECAP_READER=plain takes the built-in model as published."
     )
     parser.add_argument("--model", default=os.environ.get("MODEL") or default_model(),
                         help='"builtin", a folder, or a hub id (default: $MODEL, here %(default)s)')  # fmt: skip

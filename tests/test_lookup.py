@@ -100,8 +100,8 @@ def test_the_exam_asks_in_no_phrase_of_the_training():
     rng = random.Random(0)
     taught, asked = set(), set()
     for kind in KINDS:
-        for seed in range(6):
+        for seed in range(3):
             read, evidence = simulate(make(kind, "train", seed))
             taught |= {phrase(question, "train") for question, _ in write(read, evidence, rng, 60)}
             asked |= {phrase(question.text, "held") for question in questions(make(kind, "held", seed))}
-    assert len(taught) > 300 and len(asked) > 40 and not taught & asked
+    assert len(taught) > 200 and len(asked) > 40 and not taught & asked

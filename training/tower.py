@@ -32,7 +32,7 @@ FILLER = " stub"
 
 @dataclass(frozen=True)
 class Size:
-    """Of a tower; the default has about 12 million weights."""
+    """Of a tower; the default has about 11 million weights."""
 
     side: int = 320
     """The picture is fitted into a square of so many pixels."""
