@@ -140,7 +140,8 @@ def build(worker: Worker, metrics: Metrics | None = None, watched: bool | str = 
 def main() -> None:
     parser = argparse.ArgumentParser(
         description="Open RECAP Studio in the browser. GRADIO_SERVER_NAME and GRADIO_SERVER_PORT set the address "
-        "(127.0.0.1, and 7860 or the next free port); docs/serving.md names the other variables."
+        "(127.0.0.1, and 7860 or the next free port); RECAP_READER=plain takes the built-in model as published; "
+        "docs/serving.md names the other variables."
     )
     given = os.environ.get
     dtypes = ("auto", "bfloat16", "float16", "float32")

@@ -270,7 +270,7 @@ def _trace(
         model=target.name, device=target.device, dtype=target.dtype, exact=target.exact,
         backend=getattr(proposer, "backend", "none"), method=method, config=session.config.to_dict(),
         messages=[{"role": message.role, "content": message.text} for message in prompt.messages],
-        pictures=[picture.to_dict() for picture in prompt.pictures], prompt_tokens=len(prompt.ids),
+        pictures=target.shown(prompt), prompt_tokens=len(prompt.ids),
         cached_tokens=start, max_new_tokens=max_new_tokens, temperature=float(temperature), seed=seed,
         exactness=target.exactness,
         created=datetime.now(timezone.utc).isoformat(timespec="seconds"), versions=versions(),

@@ -70,7 +70,7 @@ def test_what_is_said_of_a_chart(drawn):
     words = "\n".join(find_chart(*drawn(plan(UPRIGHT, True))).statements())
     assert "This is a bar chart with 5 bars." in words and "Title: Visitors by region." in words
     assert "Values: North 12, East 46, South 30, West 21, Coast 38." in words
-    assert "Largest: East 46. Smallest: North 12." in words and "Sum: 147." in words
+    assert "Largest: East 46.\nSmallest: North 12." in words and "Sum: 147." in words
     assert "From largest to smallest: East, Coast, South, West, North." in words
     line = plan(LINE, True, names=("2019", "2020", "2021", "2022"), values=(10.0, 14.0, 22.0, 30.0))
     assert "it rises all the way." in "\n".join(find_chart(*drawn(line)).statements())

@@ -68,7 +68,9 @@ def test_what_the_model_was_shown_is_told_and_harmless() -> None:
     made = about("What is it?")
     made.pictures = [{"width": 3}, {"evidence": "odd"}, {"evidence": {"words": 5}}]
     assert listing.seen(made) == ""
-    made.pictures = [{"evidence": {"words": "TOTAL | 17.90\n15 lines"}}, {"evidence": {"words": HOSTILE}}]
+    looked = {"words": "TOTAL | 17.90\n15 lines", "found": "The picture says: TOTAL: 17.90."}
+    made.pictures = [{"evidence": looked}, {"evidence": {"words": HOSTILE, "found": 5}}]
     page = Page(listing.origin(made, "answer"))
     assert "What the model was shown TOTAL | 17.90 15 lines" in page.words
+    assert "The picture says: TOTAL: 17.90." in page.words
     assert {tag for tag, _ in page.elements} <= {"p", "q", "b", "details", "summary", "div", "pre"}

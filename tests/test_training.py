@@ -164,6 +164,9 @@ def test_an_interrupted_run_gives_the_losses_of_an_uninterrupted_one(folder, tmp
     second.load(tmp_path / "half.pt")
     list(second.run())
     assert second.losses == losses and sum(losses[-3:]) < sum(losses[:3])
+    answers, chat = whole.check(conversations())
+    untaught, same = trainer().check(conversations())
+    assert answers < untaught and abs(same) < 1e-6 < chat
     other = Trainer(
         LlamaForCausalLM.from_pretrained(folder), conversations(), Plan(rank=2, rate=1e-3, batch=64, tokens=600)
     )

@@ -201,7 +201,8 @@ def _general(asker: Asker, evidence: Evidence) -> None:
                 at = {"top": "at the top", "bottom": "at the bottom", "left": "on the left", "right": "on the right",
                       "middle": "in the middle"}[place]  # fmt: skip
                 add(
-                    ("What colour is {at}?", "Which colour is it {at}?"),
+                    ("What colour is {at}?", "Which colour is it {at}?", "Tell me the colour {at}.",
+                     "What colour do you see {at}?", "{at}, which colour is it?"),
                     ("{at} it is mostly {c}.", "It is {c} {at}."),
                     at=at,
                     c=name,
@@ -218,7 +219,8 @@ def _general(asker: Asker, evidence: Evidence) -> None:
                 "What is written there?",
                 "Are there any words on it?",
                 "Which words do you see?",
-                "Is anything printed there?",
+                "Is anything printed there?", "What has been printed here?", "What does it say?", "Read it to me.",
+                "Which letters are on it?", "What is the caption?", "What is written on it?",
             ),
             (
                 "I can't see any text in the picture.",
@@ -263,7 +265,8 @@ def _absent(asker: Asker, evidence: Evidence) -> None:
         asker.add(
             ("Is there {t} in the picture?", "Do you see {t}?", "Can you see {t}?", "Does the picture show {t}?",
              "Where is {t}?", "Is {t} there?", "Find {t}.", "Show me {t}.", "Is there {t} somewhere?",
-             "What about {t}?"),
+             "What about {t}?", "Have you found {t}?", "Could you spot {t}?", "Is {t} part of it?",
+             "Has it got {t}?", "Where can I find {t}?", "Which corner is {t} in?"),
             ("I can't see {t} in the picture.", "No, I can't see {t} in the picture.", "I don't see {t} there."),
             t=thing,
         )  # fmt: skip

@@ -7,6 +7,7 @@ from recap.targets.builtin.evidence import Evidence
 from recap.targets.builtin.numbers import plain
 
 from .ask import Asker, absent_words, joined
+from .words import DAYS, MONTHS
 
 
 def ask_chart(asker: Asker, evidence: Evidence) -> None:
@@ -18,7 +19,8 @@ def ask_chart(asker: Asker, evidence: Evidence) -> None:
         ("It is a {k}.", "This is a {k}."), k=chart.kind)  # fmt: skip
     if chart.title:
         add(("What is the title?", "What is the chart about?", "What does the heading say?", "What is measured?",
-        "What does it show?"),
+        "What does it show?", "What stands above the chart?", "Read the title.", "What is the chart called?",
+        "What topic does it cover?", "What is the name of the chart?"),
             ('The title is "{t}".', 'It is about "{t}".'), t=chart.title)  # fmt: skip
     else:
         add(
@@ -39,21 +41,20 @@ def _values(asker: Asker, marks: list[Mark], counted: str, evidence: Evidence) -
 
     for mark in rng.sample(marks, min(3, len(marks))):
         add(("What is the value for {n}?", "How much is {n}?", "What value does {n} have?", "How high is {n}?",
-        "Tell me the number for {n}.", "Where does {n} stand?", "And {n}?", "{n}?"),
+        "Tell me the number for {n}.", "Where does {n} stand?", "And {n}?", "{n}?", "What is {n} at?",
+        "Which value belongs to {n}?", "How many for {n}?", "I need the figure for {n}.", "How far up does {n} go?",
+        "What number stands for {n}?", "How did {n} do?", "What about {n}?"),
             ("{n} is {v}.", "The value for {n} is {v}.", "It is {v} for {n}."), n=mark.name, v=value(mark))  # fmt: skip
     order = sorted(marks, key=lambda mark: -mark.value)
     add(
         (
-            "Which is the largest?",
-            "Which one is highest?",
-            "What is the maximum?",
-            "Which has the most?",
-            "Who is ahead?",
-            "Tell me the top one.",
-            "Which one wins?",
-            "Who is in front?",
-            "Name the biggest.",
-            "What is the biggest {c}?",
+            "Which is the largest?", "Which one is highest?", "What is the maximum?", "Which has the most?",
+            "Who is ahead?", "Tell me the top one.", "Which one wins?", "Who is in front?", "Name the biggest.",
+            "What is the biggest {c}?", "Which of them leads?", "Who takes first place?", "What is number one?",
+            "Which is ahead of all the others?", "Who did best?", "What is the strongest of them?",
+            "Which {c} is the tallest?" if counted == "bars" else "Which beats all the rest?",
+            "What tops the ranking?", "Name the winner.", "Which is the champion?", "Who heads the list?",
+            "Which stands out as the largest?", "What comes first in the ranking?", "Name the front-runner.",
             "When was it highest?" if counted == "points" else "Which is on top?",
         ),
         ("The largest is {n} with {v}.", "{n} is the highest: {v}."),
@@ -63,15 +64,20 @@ def _values(asker: Asker, marks: list[Mark], counted: str, evidence: Evidence) -
     )
     add(("Which is the smallest?", "Which one is lowest?", "What is the minimum?", "Which has the least?",
     "Who is behind?", "Tell me the bottom one.", "Which one loses?", "What has the lowest value of all?",
-    "Name the smallest.", "Who is at the end?"),
-        ("The smallest is {n} with {v}.", "{n} is the lowest: {v}."), n=order[-1].name, v=value(order[-1]))  # fmt: skip
+    "Name the smallest.", "Which is the weakest of them?", "Who did worst?", "Which trails all the others?",
+    "Who takes the last place?", "What ranks lowest?", "Name the loser.", "What is at the bottom of the ranking?",
+    "Which {c} is the shortest?" if counted == "bars" else "Which is behind all the rest?",
+    "Who finishes last?", "Which is the tiniest?", "What ends up last in the ranking?", "Who brings up the rear?"),
+        ("The smallest is {n} with {v}.", "{n} is the lowest: {v}."), n=order[-1].name,
+        v=value(order[-1]), c=counted.rstrip("s"))  # fmt: skip
     told = ", ".join(f"{mark.name} {value(mark)}" for mark in marks)
     add(
         ("List the values.", "What are all the values?", "Read the values.", "Make a list of the numbers."),
         ("{t}.", "The values are {t}."),
         t=told,
     )
-    add(("How many {c} are there?", "Count the {c}.", "How many {c} does it have?"), ("There are {n} {c}.",
+    add(("How many {c} are there?", "Count the {c}.", "How many {c} does it have?", "Number of {c}?",
+        "How many values are shown?"), ("There are {n} {c}.",
     "I count {n} {c}."),
         c=counted, n=len(marks))  # fmt: skip
     add(("What is compared?", "Which categories are there?", "What are the labels?"), ("It compares {t}.",
@@ -80,7 +86,7 @@ def _values(asker: Asker, marks: list[Mark], counted: str, evidence: Evidence) -
     if len(marks) > 2:
         add(("Sort them from largest to smallest.", "What is the order from highest to lowest?", "Rank them."),
             ("From largest to smallest: {t}.",), t=", ".join(mark.name for mark in order))  # fmt: skip
-        add(("Which is the second largest?", "What comes second?"), ("{n} comes second with {v}.",
+        add(("Which is the second largest?", "What comes second?", "Who is the runner-up?"), ("{n} comes second with {v}.",
         "The second largest is {n}."),
             n=order[1].name, v=value(order[1]))  # fmt: skip
     one, two = rng.sample(marks, 2)
@@ -103,14 +109,16 @@ def _values(asker: Asker, marks: list[Mark], counted: str, evidence: Evidence) -
             add(("What is the trend?", "Does it rise or fall?", "How does it develop?"),
             ("From first to last it {t}.", "It {t}."),
                 t=trend.split("From first to last it ")[1].rstrip("."))  # fmt: skip
-    for missing in absent_words(rng, evidence, ("regions", "products", "causes", "sports", "names"), 2):
+    absent = absent_words(rng, evidence, ("regions", "products", "causes", "sports", "names", "goods"), 2)
+    others = [word for word in (str(rng.randint(1900, 2040)), *MONTHS, *DAYS) if word not in evidence.to_text()]
+    for missing in (*absent, rng.choice(others)):
         add(
             (
                 "What is the value for {n}?",
                 "How much is {n}?",
                 "How high is {n}?",
-                "Tell me the number for {n}.",
-                "And {n}?",
+                "Tell me the number for {n}.", "And {n}?", "What is {n} at?", "How many for {n}?", "{n}?",
+                "Which value belongs to {n}?", "I need the figure for {n}.", "What about {n}?", "How did {n} do?",
             ),
             ("I can't see {n} in the picture.", "{n} is not in the chart.", "I don't see {n} in the chart."),
             n=missing,

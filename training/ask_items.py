@@ -16,7 +16,9 @@ def ask_items(asker: Asker, items: list, evidence: Evidence) -> None:
         return
     price = ("How much is the {n}?", "What does {n} cost?", "What is the price of {n}?", "How much does the {n} cost?",
              "Price of {n}?", "Tell me the price of {n}.", "{n}, how much?", "And the {n}?",
-             "How much for {n}?")  # fmt: skip
+             "How much for {n}?", "I'd like {n}. How much is that?", "What would {n} set me back?",
+             "If I take {n}, what does it cost me?", "What stands beside {n}?", "Which price belongs to {n}?",
+             "One {n}, please. How much?", "What was paid for {n}?", "What do they ask for {n}?")  # fmt: skip
     for name, cost in rng.sample(items, min(3, len(items))):
         add(price, ("{n} costs {c}.", "The price of {n} is {c}.", "{n} is {c}.", "It costs {c}."), n=name, c=cost)
     name, cost = rng.choice(items)
@@ -27,6 +29,8 @@ def ask_items(asker: Asker, items: list, evidence: Evidence) -> None:
             (
                 "How much is the {n}?", "Is there {n} on it?", "Do they have {n}?", "What does the {n} cost?",
                 "Price of {n}?", "What do I pay for {n}?", "Tell me the price of {n}.", "And {n}?",
+                "I'd like {n}. How much is that?", "Which price belongs to {n}?", "{n}, how much?",
+                "What would {n} set me back?", "How much are the {n} here?", "What was paid for {n}?",
             ),
             ("I can't see {n} in the picture.", "No, {n} is not listed.", "I don't see any {n} there."),
             n=missing,
@@ -45,8 +49,8 @@ def ask_items(asker: Asker, items: list, evidence: Evidence) -> None:
             "Show me the highest price.",
             "Which price is at the top end?",
             "What would cost me most?",
-            "Name the most expensive.",
-            "Which thing costs a lot?",
+            "Name the most expensive.", "Which thing costs a lot?", "Which item is the costliest?",
+            "What was the biggest expense?", "On what was most money spent?", "Name the dearest one.",
         ),
         ("The most expensive is {n} at {c}.", "{n} costs the most: {c}."),
         n=high[0],
@@ -54,10 +58,12 @@ def ask_items(asker: Asker, items: list, evidence: Evidence) -> None:
     )
     add(("What is the cheapest item?", "Which one is cheapest?", "What costs the least?", "Which has the lowest price?",
          "Show me the lowest price.", "Which price is at the bottom end?", "What is the best bargain?",
-         "Name the cheapest.", "What can I get for little money?"),
+         "Name the cheapest.", "What can I get for little money?", "Name the item with the smallest price.",
+         "I have little money. What should I take?", "On what was least money spent?", "Which is the budget choice?"),
         ("The cheapest is {n} at {c}.", "{n} costs the least: {c}."), n=low[0], c=low[1])  # fmt: skip
     add(("How many items are there?", "How many things have a price?", "How many items are listed?",
-         "Count the items.", "Number of things on it?"),
+         "Count the items.", "Number of things on it?", "How many are on the list?",
+         "How many different things can I choose from?", "How many prices are there?"),
         ("There are {n} items.", "{n} items are listed with a price."), n=len(facts.priced))  # fmt: skip
     if len(items) <= 6 or rng.random() < 0.3:
         told = ", ".join(f"{name} {cost}" for name, cost in facts.priced)
@@ -105,7 +111,8 @@ def ask_total(asker: Asker, scene: Scene, evidence: Evidence) -> None:
     total = facts.total[1]
     add(("What is the total?", "How much was it in total?", "What is the total amount?", "How much do I have to pay?",
          "How much was paid in all?", "What does it come to?", "Total?", "Tell me the sum at the end.",
-         "What is the bill?"),
+         "What did the whole thing cost?", "Read me the sum.", "How much is to be paid?",
+         "What does everything cost together?", "What was the whole amount?", "How much did they pay?"),
         ("The total is {t}.", "It comes to {t}.", "The total amount is {t}."), t=total)  # fmt: skip
     check = next((said for said in facts.statements if said.startswith("Printed total")), "")
     if check:
@@ -128,7 +135,7 @@ def ask_total(asker: Asker, scene: Scene, evidence: Evidence) -> None:
         ),
         (
             "change",
-            ("How much change was there?", "What was the change?"),
+            ("How much change was there?", "What was the change?", "How much was given back?", "How much change did they get?"),
             ("The change was {v}.", "{v} was given back."),
         ),
         ("card", ("How was it paid?", "Was it paid by card?"), ("It was paid by card: {v}.", "By card, {v}.")),

@@ -11,7 +11,9 @@ from .scenes import Line, Scene
 
 _READ = ("What does it say?", "Read the text.", "What is written here?", "Read it out line by line.",
 "What does the text say?",
-         "Can you read this for me?", "Transcribe the text.")  # fmt: skip
+         "Can you read this for me?", "Transcribe the text.", "Write down all the text.", "Tell me all the words.",
+         "What words are on it?", "Which text do you find?", "Copy the text.", "Read everything to me.",
+         "What has been written on it?")  # fmt: skip
 
 
 def ask_text(asker: Asker, scene: Scene, evidence: Evidence) -> None:
@@ -34,13 +36,15 @@ def ask_text(asker: Asker, scene: Scene, evidence: Evidence) -> None:
 def _reading(asker: Asker, evidence: Evidence) -> None:
     rows = evidence.rows
     lines = [" ".join(row.cells) for row in rows]
-    if len(rows) <= 6 or (len(rows) <= 11 and asker.rng.random() < 0.25):
+    for _ in range(2 if len(rows) <= 7 else asker.rng.random() < 0.25 and len(rows) <= 11):
         asker.add(_READ, ("{t}", "It says:\n{t}",
         "The text reads:\n{t}") if len(lines) > 1 else ('It says "{t}".', "{t}"),
                   t="\n".join(lines))  # fmt: skip
     asker.add(("What is the first line?", "What does the top line say?", "What is written at the top?",
     "What is the heading?",
-               "Read the title.", "Which words are at the very top?"),
+               "Read the title.", "Which words are at the very top?", "What does it say first?",
+               "Read me the top line.", "What is the biggest text?", "How does it begin?",
+               "What do the large letters say?"),
               ('The first line says "{t}".', 'At the top it says "{t}".'), t=lines[0])  # fmt: skip
     if len(lines) > 1:
         asker.add(("What is the last line?", "What does it say at the bottom?", "What is written in the last line?"),
@@ -61,7 +65,8 @@ def _table(asker: Asker, table: Table) -> None:
         c=joined(list(table.head)),
     )
     add(("How many rows are in the table?", "How many rows does the table have?", "How many entries are there?",
-    "Count the rows."),
+    "Count the rows.", "How many names are in the table?", "How long is the table?", "Count the lines of the table.",
+    "Number of rows?"),
         ("There are {n} rows below the head.", "The table has {n} rows."), n=len(table.body))  # fmt: skip
     for missing in absent_words(rng, None, ("names", "products", "regions"), 1, " ".join(row[0] for row in table.body)):
         add(
@@ -70,11 +75,12 @@ def _table(asker: Asker, table: Table) -> None:
             n=missing,
             h=table.head[-1].lower(),
         )
-    for _ in range(6):
+    for _ in range(7):
         row, column = rng.choice(table.body), rng.randrange(1, len(table.head))
         name, head, cell = row[0], table.head[column], row[column]
         add(("What is the {h} of {n}?", "What {h} does {n} have?", "{n}: {h}?", "Tell me the {h} for {n}.",
-        "And {h} for {n}?"),
+        "And {h} for {n}?", "Which {h} belongs to {n}?", "Find the {h} of {n}.", "What stands under {h} for {n}?",
+        "In the row {n}, what is the {h}?", "Check {n}: what {h}?", "I need {n}'s {h}."),
             ("The {h} of {n} is {v}.", "{n} has {v} for {h}.", "{n}: {v}."), h=head.lower(),
             n=name, v=cell)  # fmt: skip
     row = rng.choice(table.body)
@@ -92,9 +98,9 @@ def _table(asker: Asker, table: Table) -> None:
         add(
             (
                 "Who or what has the highest {h}?",
-                "Which one has the largest {h}?",
-                "What is the highest {h}?",
-                "Which has the most {h}?",
+                "Which one has the largest {h}?", "What is the highest {h}?", "Which has the most {h}?",
+                "Who leads in {h}?", "Who is first by {h}?", "Which is top for {h}?", "Maximum {h}?",
+                "In {h}, which is ahead?", "Who has the best {h}?",
             ),
             ("{n} has the highest {h}: {v}.", "The highest {h} is {v}, for {n}."),
             h=head,
@@ -102,7 +108,8 @@ def _table(asker: Asker, table: Table) -> None:
             v=high.like(high.value),
         )
         add(
-            ("Which one has the lowest {h}?", "What is the smallest {h}?", "Which has the least {h}?"),
+            ("Which one has the lowest {h}?", "What is the smallest {h}?", "Which has the least {h}?",
+            "Who is behind in {h}?", "Minimum {h}?", "Which is lowest in {h}?", "Who has the fewest {h}?"),
             ("{n} has the lowest {h}: {v}.", "The lowest {h} is {v}, for {n}."),
             h=head,
             n=low_name,
@@ -122,21 +129,25 @@ def _roles(asker: Asker, scene: Scene) -> None:
         text = " ".join(line.cells)
         if line.role == "title" and scene.kind in ("receipt", "menu"):
             add(("Which shop is it from?", "Where was this bought?", "What is the name of the shop?",
-            "Who issued it?") if receipt
-                else ("What is the restaurant called?", "Whose menu is it?", "What is the name of the place?"),
+            "Who issued it?", "Which shop was it?", "Who sold this?", "Where did they buy it?") if receipt
+                else ("What is the restaurant called?", "Whose menu is it?", "What is the name of the place?",
+                      "Which restaurant is it?", "Where would I eat this?", "Who offers this menu?"),
                 ("It is from {t}.",) if receipt else ("It is {t}.", "The menu is from {t}."), t=text)  # fmt: skip
         elif line.role == "title" and scene.kind == "poster":
-            add(("What is the event?", "What is it about?", "What is being announced?", "What is the poster for?"),
+            add(("What is the event?", "What is it about?", "What is being announced?", "What is the poster for?",
+            "What can I go to?", "What takes place?"),
                 ("It announces {t}.", "The event is {t}.", "It is about {t}."), t=text)  # fmt: skip
         elif line.role == "date":
             add(("When is it?", "What is the date?", "On which day?", "What date does it show?", "When was it?",
-            "Date?", "Tell me the day."),
+            "Date?", "Tell me the day.", "What day is it on?", "Which day does it say?", "When did that happen?",
+            "Which date is printed?"),
                 ("The date is {t}.", "{t}."), t=line.cells[0])  # fmt: skip
             if len(line.cells) == 2:
                 add(("At what time?", "What time does it show?"), ("The time is {t}.", "At {t}."), t=line.cells[1])
         elif line.role == "time":
             add(
-                ("At what time does it start?", "What time is it?", "When does it begin?"),
+                ("At what time does it start?", "What time is it?", "When does it begin?",
+                 "What time should I be there?", "Which time is printed?", "What is the hour?"),
                 ("The time given is {t}.", "{t}."),
                 t=text,
             )
@@ -147,7 +158,8 @@ def _roles(asker: Asker, scene: Scene) -> None:
                     "Where does it take place?",
                     "What is the place?",
                     "Tell me where.",
-                    "Which place is named?",
+                    "Which place is named?", "Where do I have to go?", "Name the place.", "What is the venue?",
+                    "In which place is it?", "Where is it held?", "Say where it is.",
                 ),
                 ("It says {t}.", "The place is {t}."),
                 t=text,
@@ -159,21 +171,27 @@ def _roles(asker: Asker, scene: Scene) -> None:
                 t=text,
             )
         elif line.role == "price":
-            add(("How much is it?", "What does it cost?", "What is the entry fee?"), ("It says {t}.", "{t}."), t=text)
+            add(("How much is it?", "What does it cost?", "What is the entry fee?",
+            "What do I pay to get in?"), ("It says {t}.", "{t}."), t=text)
         elif line.role == "field":
             _field(asker, line)
     if scene.kind == "poster":
-        for role, thing, questions in (("price", "a price", ("How much is it?", "What does a ticket cost?")),
+        for role, thing, questions in (("price", "a price", ("How much is it?", "What does a ticket cost?",
+                                       "What do I pay to get in?", "How much is a ticket?", "What is the price?")),
                                        ("place", "a place", ("Where is it?", "Where does it take place?")),
                                        ("time", "a time", ("At what time does it start?",))):  # fmt: skip
             if not scene.said(role):
                 add(questions, ("I can't see {t} in the picture.", "The picture doesn't say."), t=thing)
     if scene.kind == "form":
+        add(("What form is it?", "What kind of form do I have here?", "What is the form for?",
+             "What is the form called?"),
+            ('It is headed "{t}".', "{t}.", "The form is: {t}."), t=scene.lines[0].text)  # fmt: skip
         filled = " ".join(line.text for line in scene.lines).lower()
         for field in ("phone", "email", "city", "signature", "age", "nationality"):
             if field not in filled:
                 add(
-                    ("What is the {f}?", "Which {f} is given?"),
+                    ("What is the {f}?", "Which {f} is given?", "{f}?", "What did they enter as {f}?",
+                     "What does the field {f} hold?", "And the {f}?"),
                     ("I can't see {f} in the form.", "No {f} is given."),
                     f=field,
                 )
@@ -183,5 +201,6 @@ def _field(asker: Asker, line: Line) -> None:
     key, _, value = " ".join(line.cells).partition(":")
     if value.strip():
         asker.add(("What is the {k}?", "Which {k} is given?", "What does it say for {k}?", "{k}?",
-        "Tell me the {k}.", "What was written as {k}?"),
+        "Tell me the {k}.", "What was written as {k}?", "What did they enter as {k}?", "And the {k}?",
+        "What does the field {k} hold?"),
                   ("The {k} is {v}.", "{v}.", "It says {v}."), k=key.strip().lower(), v=value.strip())  # fmt: skip

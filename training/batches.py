@@ -33,12 +33,14 @@ def prompter_of(tokenizer: Any) -> PromptTokenizer:
 
 
 def encode(entry: dict, prompter: PromptTokenizer, end: int, longest: int) -> Encoded | None:
-    """Ids of {"evidence", "turns", "ended"}; turns that do not fit into `longest` are left out, None if none fits."""
+    """Ids of {"evidence", "turns", "ended"}, as `data` writes them; turns that do not fit into `longest` are left out,
+    None if none fits."""
     ids: list[int] = []
     taught: list[bool] = []
     history: list[Message] = []
-    for number, (question, answer) in enumerate(entry["turns"]):
-        parts = (entry["evidence"], question) if number == 0 and entry["evidence"] else (question,)
+    for number, (question, answer, *noted) in enumerate(entry["turns"]):
+        seen = entry["evidence"] if number == 0 else ""
+        parts = tuple(part for part in (seen, *noted, question) if part)
         message = Message("user", parts)
         asked = prompter.encode_turn(history, [message]) if history else prompter.encode_chat([message])
         if history:

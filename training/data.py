@@ -10,18 +10,21 @@ from pathlib import Path
 
 from tqdm import tqdm
 
+from recap.targets.builtin.evidence import Evidence
+from recap.targets.builtin.lookup import entries_of, found
+
 from . import chat, look
 from .ask import Turn, write
 from .scenes import KINDS, make
 from .simulate import as_read, photo, simulate
 
 FILE = look.CACHE / "conversations.jsonl"
-_WEIGHTS = {"receipt": 4, "menu": 3, "table": 4, "poster": 2, "sign": 1, "form": 2, "shapes": 1, "photo": 2}
+_WEIGHTS = {"receipt": 4, "menu": 3, "table": 4, "poster": 3, "sign": 1, "form": 2, "shapes": 2, "photo": 2}
 """How often each kind comes; each of the eight chart kinds counts 1."""
 
 
 def pictured(count: int, turns: int, seed: int) -> Iterator[dict]:
-    """{"evidence", "turns"} of `count` simulated scenes."""
+    """{"evidence", "turns": [question, answer, what was looked up for it], "ended"} of `count` simulated scenes."""
     rng = random.Random(seed)
     kinds = [*KINDS, "photo"]
     weights = [_WEIGHTS.get(kind, 1) for kind in kinds]
@@ -47,8 +50,10 @@ def plain(count: int) -> Iterator[dict]:
         yield {"evidence": "", "turns": [[entry["prompt"], entry["answer"]]], "ended": entry["ended"]}
 
 
-def _conversation(evidence, turns: list[Turn]) -> dict:
-    return {"evidence": evidence.to_text(), "turns": [list(turn) for turn in turns], "ended": True}
+def _conversation(evidence: Evidence, turns: list[Turn]) -> dict:
+    entries = entries_of(evidence)
+    noted = [[question, answer, found(question, entries)] for question, answer in turns]
+    return {"evidence": evidence.to_text(), "turns": noted, "ended": True}
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -6,12 +6,13 @@ import argparse
 import json
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
+from safetensors import safe_open
 from torch.nn import functional
 
 from .batches import Encoded, batches, encode, padded, prompter_of
@@ -72,6 +73,25 @@ class Trainer:
                 yield loss
             self.epoch, self.position = self.epoch + 1, 0
 
+    @torch.no_grad()
+    def check(self, encoded: Sequence[Encoded]) -> tuple[float, float]:
+        """Per token, on conversations that need not be the trained ones: cross entropy of the answers about pictures,
+        and divergence from the untuned model in plain chat; NaN for a kind that is not there."""
+        sums, counts = [0.0, 0.0], [0, 0]
+        for one in encoded:
+            ids, taught = padded([one])
+            logits, wanted = self._predict(ids, taught), ids[:, 1:][taught[:, 1:]]
+            if one.plain:
+                with untuned(self.model):
+                    own = self._predict(ids, taught).log_softmax(-1)
+                loss = functional.kl_div(logits.log_softmax(-1), own, reduction="sum", log_target=True)
+            else:
+                loss = functional.cross_entropy(logits, wanted, reduction="sum")
+            sums[one.plain] += loss.item()
+            counts[one.plain] += len(wanted)
+        answers, chat = (total / count if count else math.nan for total, count in zip(sums, counts))
+        return answers, chat
+
     def _learn(self, batch: list[Encoded]) -> float:
         for group in self.optimizer.param_groups:
             group["lr"] = self.rate()
@@ -96,6 +116,17 @@ class Trainer:
         """(positions, vocabulary) float32 logits of the tokens that are taught, and of no others."""
         hidden = self.model.model(ids, use_cache=False).last_hidden_state
         return self.model.lm_head(hidden[:, :-1][taught[:, 1:]]).float()
+
+    def begin(self, path: Path) -> None:
+        """Start from an adapter file, such as the one that is shipped, instead of from nothing. Raises ValueError
+        where it lacks a layer or has another rank."""
+        with safe_open(path, framework="pt") as file:
+            for name, parameter in self.trained.items():
+                known = file.get_tensor(name) if name in file.keys() else None
+                if known is None or known.shape != parameter.shape:
+                    found = "nothing" if known is None else f"shape {tuple(known.shape)}"
+                    raise ValueError(f"{path} has {found} for {name}; expected {tuple(parameter.shape)}")
+                parameter.data.copy_(known)
 
     def save(self, path: Path) -> None:
         """Everything needed to go on."""
@@ -134,14 +165,20 @@ def main(arguments: list[str] | None = None) -> None:
     plan = Plan(tokens=options.tokens, rate=options.rate, batch=options.batch, seed=options.seed)
     model, tokenizer = load_language_model(torch.float32, reader="plain")
     prompter = prompter_of(tokenizer)
-    entries = map(json.loads, options.data.read_text("utf-8").splitlines())
-    encoded = [one for one in (encode(entry, prompter, END_TOKENS[1], plan.longest) for entry in entries) if one]
+
+    def read(path: Path) -> list[Encoded]:
+        entries = map(json.loads, path.read_text("utf-8").splitlines())
+        return [one for one in (encode(entry, prompter, END_TOKENS[1], plan.longest) for entry in entries) if one]
+
+    encoded = read(options.data)
     print(f"{len(encoded)} conversations, {sum(len(one.ids) for one in encoded):,} tokens, "
           f"{sum(sum(one.taught) for one in encoded):,} of them answers", flush=True)  # fmt: skip
     trainer = Trainer(model, encoded, plan)
     checkpoint = options.out / "checkpoint.pt"
     if options.resume and checkpoint.is_file():
         trainer.load(checkpoint)
+    elif options.begin:
+        trainer.begin(options.begin)
     options.out.mkdir(parents=True, exist_ok=True)
     end, kept = time.monotonic() + 60 * options.minutes, time.monotonic()
 
@@ -159,6 +196,9 @@ def main(arguments: list[str] | None = None) -> None:
             keep()
             kept = time.monotonic()
     keep()
+    if options.check:
+        answers, chat = trainer.check(read(options.check))
+        print(f"on {options.check}: loss of answers {answers:.4f}, divergence in plain chat {chat:.4f}", flush=True)
     print(f"{trainer.tokens:,} tokens in {trainer.seconds / 60:.1f} minutes; {options.out / 'reader.safetensors'}")
 
 
@@ -173,7 +213,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--seed", type=int, default=Plan.seed)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--every", type=float, default=4, help="minutes between checkpoints")
+    parser.add_argument("--check", type=Path, help="conversations of another seed, whose loss is printed at the end")
     parser.add_argument("--resume", action="store_true")
+    parser.add_argument("--begin", type=Path, help="an adapter to start from, with a schedule of its own")
     return parser
 
 

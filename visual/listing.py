@@ -44,10 +44,10 @@ def origin(trace: Trace, kind: str) -> str:
 
 
 def seen(trace: Trace) -> str:
-    """What a model that cannot see was shown instead of the pictures: its front end's words, folded; empty for a model
-    that sees."""
-    found = [picture.get("evidence") for picture in trace.pictures]
-    notes = [one["words"] for one in found if isinstance(one, dict) and isinstance(one.get("words"), str)]
+    """What a model that cannot see was shown instead of the pictures: its front end's words, and what was looked up for
+    the question, folded; empty for a model that sees."""
+    known = [one for picture in trace.pictures if isinstance(one := picture.get("evidence"), dict)]
+    notes = [one[part] for part in ("words", "found") for one in known if isinstance(one.get(part), str)]
     if not notes:
         return ""
     shown = "".join(f"<pre>{html(note)}</pre>" for note in notes)

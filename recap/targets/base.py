@@ -131,15 +131,22 @@ class Target:
             spoken.pop()
         history = [*before.messages, Message("assistant", (self.decode(spoken),))]
         known = [*before.ids.tolist(), *spoken]
-        turn = self.prompter.encode_turn(history, self.written(messages, pictures))
+        turn = self.prompter.encode_turn(history, self.written(messages, pictures, before.pictures))
         tail, spans = expand(turn, self.placeholder, self._blocks(pictures), len(known))
         ids = np.array(known + tail, dtype=np.int64)
         everything = [*before.pictures, *pictures]
         return self.place(Prompt(ids, [*history, *messages], everything, [*before.spans, *spans]))
 
-    def written(self, messages: list[Message], pictures: Sequence[Picture]) -> list[Message]:
-        """Messages as the chat template gets them. A model with eyes of its own takes them as they are."""
+    def written(
+        self, messages: list[Message], pictures: Sequence[Picture], before: Sequence[Picture] = ()
+    ) -> list[Message]:
+        """Messages as the chat template gets them; `before`: pictures of earlier turns. A model with eyes of its own
+        takes them as they are."""
         return messages
+
+    def shown(self, prompt: Prompt) -> list[dict[str, Any]]:
+        """What a trace keeps of the prompt's pictures, as JSON types."""
+        return [picture.to_dict() for picture in prompt.pictures]
 
     def _blocks(self, pictures: Sequence[Picture]) -> Sequence[Picture]:
         return pictures if self.placeholder is not None else ()

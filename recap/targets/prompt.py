@@ -40,6 +40,8 @@ class Picture:
     """What the built-in front end saw, as JSON types."""
     evidence_text: str = ""
     """The same as the language model reads it."""
+    entries: tuple[Any, ...] = ()
+    """What the built-in target can look up when a question names it."""
 
     def to_dict(self) -> dict[str, Any]:
         """What a trace keeps of a picture."""

@@ -7,6 +7,7 @@ writes down what it saw, and the language model, trained on such evidence, answe
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 from PIL import Image
@@ -14,10 +15,11 @@ from PIL import Image
 from ...chat import Message
 from .. import cpu
 from ..base import Target
-from ..prompt import Opened, Picture
+from ..prompt import Opened, Picture, Prompt
 from ..prompting import PromptTokenizer
 from .front_end import FrontEnd
 from .language_model import load_language_model, open_language_model
+from .lookup import entries_of, found
 from .store import Progress
 
 COMPILED_DTYPES = ("auto", "float32", "bfloat16")
@@ -75,14 +77,42 @@ class BuiltinTarget(Target):
 
     def see(self, opened: Opened) -> Picture:
         """Let the front end look; this is the whole encoding of a picture, about a second."""
-        evidence = self.front_end.look(opened.image).to_dict()
-        return Picture(opened.digest, *opened.image.size, evidence=evidence, evidence_text=evidence["words"])
+        seen = self.front_end.look(opened.image)
+        evidence = seen.to_dict()
+        return Picture(opened.digest, *opened.image.size, evidence=evidence, evidence_text=evidence["words"],
+                       entries=entries_of(seen))  # fmt: skip
 
-    def written(self, messages: list[Message], pictures: Sequence[Picture]) -> list[Message]:
-        def read(part: str | int) -> str:
-            return part if isinstance(part, str) else pictures[part].evidence_text
+    def written(
+        self, messages: list[Message], pictures: Sequence[Picture], before: Sequence[Picture] = ()
+    ) -> list[Message]:
+        """Pictures become what was seen in them; before a person's words stands what they name, if a picture has it."""
+        known, written = list(before), []
+        for message in messages:
+            parts: list[str] = []
+            known += [pictures[part] for part in message.parts if not isinstance(part, str)]
+            note = self.note_on(message, known)
+            for part in message.parts:
+                if not isinstance(part, str):
+                    parts.append(pictures[part].evidence_text)
+                    continue
+                parts += [note, part] if note else [part]
+                note = ""
+            written.append(Message(message.role, tuple(parts)))
+        return written
 
-        return [Message(message.role, tuple(read(part) for part in message.parts)) for message in messages]
+    def shown(self, prompt: Prompt) -> list[dict[str, Any]]:
+        """Evidence of every picture; with the last one, under "found", what was looked up for the last question."""
+        kept = super().shown(prompt)
+        if note := self.note_on(prompt.messages[-1], prompt.pictures):
+            kept[-1]["evidence"] = kept[-1]["evidence"] | {"found": note}
+        return kept
+
+    def note_on(self, message: Message, pictures: Sequence[Picture]) -> str:
+        """What the pictures say of the things that a person's message names; "" for nothing."""
+        if message.role != "user" or not pictures:
+            return ""
+        words = " ".join(part for part in message.parts if isinstance(part, str))
+        return found(words, [entry for picture in pictures for entry in picture.entries])
 
 
 def _natural_dtype(device: str) -> torch.dtype:

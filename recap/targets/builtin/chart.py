@@ -55,10 +55,9 @@ class Chart:
     def statements(self) -> list[str]:
         """Sentences for the reader."""
         one = self.series[0]
-        counted = {"line chart": "points", "pie chart": "slices"}.get(self.kind, "bars")
-        article = "a " + self.kind
+        article, parts = "a " + self.kind, counted(self.kind)
         if len(self.series) == 1:
-            words = [f"This is {article} with {len(one.marks)} {counted}."]
+            words = [f"This is {article} with {len(one.marks)} {parts}."]
         else:
             names = ", ".join(series.name for series in self.series)
             words = [f"This is {article} with {len(self.series)} series: {names}."]
@@ -67,11 +66,16 @@ class Chart:
         if self.axis:
             words.append(f"Axis: {self.axis}.")
         for series in self.series:
-            words += _series_words(series, counted, len(self.series) > 1, self.kind == "pie chart")
+            words += _series_words(series, parts, len(self.series) > 1, self.kind == "pie chart")
         return words
 
 
-def _series_words(series: Series, counted: str, several: bool, pie: bool) -> list[str]:
+def counted(kind: str) -> str:
+    """What a chart of this kind is made of: "bars", "points" or "slices"."""
+    return {"line chart": "points", "pie chart": "slices"}.get(kind, "bars")
+
+
+def _series_words(series: Series, parts: str, several: bool, pie: bool) -> list[str]:
     marks = series.marks
     name = f"{series.name}: " if several else ""
     if any(mark.value is None for mark in marks):
@@ -81,14 +85,15 @@ def _series_words(series: Series, counted: str, several: bool, pie: bool) -> lis
     head = "Values" if printed else "Estimated values"
     told = ", ".join(said(mark) for mark in marks)
     order = sorted(marks, key=lambda mark: -mark.value)
-    words = [f"{name}{head}: {told}.", f"{name}Largest: {said(order[0])}. Smallest: {said(order[-1])}."]
+    words = [f"{name}{head}: {told}."]
+    words += [f"{name}Largest: {said(order[0])}.", f"{name}Smallest: {said(order[-1])}."]
     if len(marks) > 2 and not several:
         words.append(f"From largest to smallest: {', '.join(mark.name for mark in order)}.")
     if not pie:
         summed = sum(mark.value for mark in marks)
         if not several:
             words.append(f"Sum: {'' if printed else 'about '}{plain(summed, 2)}.")
-        if counted == "points":
+        if parts == "points":
             words.append(f"{name}From first to last it {_trend([mark.value for mark in marks])}.")
     return words
 

@@ -36,6 +36,12 @@ class Facts:
     table: Table | None = None
     statements: tuple[str, ...] = ()
     """Sentences for the reader."""
+    high: tuple[str, str] | None = None
+    """The dearest item and its price as printed, where several items have one."""
+    low: tuple[str, str] | None = None
+    """The cheapest."""
+    columns: tuple[tuple[str, str], ...] = ()
+    """Head of each column of numbers, and its extremes and sum."""
 
     @property
     def kind(self) -> str:
@@ -52,12 +58,18 @@ def facts_of(rows: Sequence[Row]) -> Facts:
     table = table_of(rows)
     priced, numbers, total = _prices(rows, table)
     said = []
+    columns = _columns(table) if table is not None else []
     if table is not None:
-        said += _table_words(table)
+        size = f"{len(table.body)} rows below the head, {len(table.head)} columns"
+        said += [f"Table: {size} ({', '.join(table.head)}).", *(f"{words}." for _, words in columns)]
+    high = low = None
     if len(priced) >= 2 and (table is None or total is not None):
-        said += _price_words(priced, numbers, total)
+        values = [number.value for number in numbers]
+        high, low = priced[values.index(max(values))], priced[values.index(min(values))]
+        said += _price_words(high, low, numbers, total)
     said += _when_words(rows)
-    return Facts(len(rows), tuple(priced), (total[0], total[1]) if total else None, table, tuple(said))
+    printed = (total[0], total[1]) if total else None
+    return Facts(len(rows), tuple(priced), printed, table, tuple(said), high, low, tuple(columns))
 
 
 def _prices(rows: Sequence[Row], table: Table | None):
@@ -82,13 +94,14 @@ def _prices(rows: Sequence[Row], table: Table | None):
     return items, numbers, total
 
 
-def _price_words(items: list, numbers: list[Number], total: tuple[str, str, Number] | None) -> list[str]:
+def _price_words(
+    high: tuple[str, str], low: tuple[str, str], numbers: list[Number], total: tuple[str, str, Number] | None
+) -> list[str]:
     values = [number.value for number in numbers]
-    high, low = values.index(max(values)), values.index(min(values))
     shape = max(numbers, key=lambda number: number.decimals)
     summed = shape.like(sum(round(value * 100) for value in values) / 100)
-    words = [f"Items with a price: {len(items)}."]
-    words.append(f"Most expensive: {items[high][0]} {items[high][1]}. Cheapest: {items[low][0]} {items[low][1]}.")
+    words = [f"Items with a price: {len(numbers)}."]
+    words += [f"Most expensive: {' '.join(high)}.", f"Cheapest: {' '.join(low)}."]
     if total is None:
         words.append(f"All prices together: {summed}.")
     else:
@@ -100,18 +113,18 @@ def _price_words(items: list, numbers: list[Number], total: tuple[str, str, Numb
     return words
 
 
-def _table_words(table: Table) -> list[str]:
-    words = [f"Table: {len(table.body)} rows below the head, {len(table.head)} columns ({', '.join(table.head)})."]
+def _columns(table: Table) -> list[tuple[str, str]]:
+    found = []
     for index in range(1, len(table.head)):
-        column = table.column(index)
+        column, head = table.column(index), table.head[index]
         if len(column) < max(2, len(table.body) - 1):
             continue
         values = [number.value for _, number in column]
         (top, high), (bottom, low) = column[values.index(max(values))], column[values.index(min(values))]
         summed = high.like(sum(round(value * 1000) for value in values) / 1000)
-        words.append(f"{table.head[index]}: largest {top} {high.like(high.value)}, "
-                     f"smallest {bottom} {low.like(low.value)}, sum {summed}.")  # fmt: skip
-    return words
+        found.append((head, f"{head}: largest {top} {high.like(high.value)}, smallest {bottom} {low.like(low.value)}, "
+                            f"sum {summed}"))  # fmt: skip
+    return found
 
 
 def _order(values: list[float]) -> str:

@@ -15,7 +15,7 @@ SIDE = 800
 _VIVID = 36  # least spread between channels: below it a colour is a grey, which is ink, paper or a grid
 _ALIKE = 40  # greatest distance per channel within one colour
 _MOST_COLOURS = 14
-_LEAST_SHARE = 0.0006
+_LEAST_SHARE = 0.0003  # of the sheet, in one shade: a thin line that is drawn with soft edges has little more
 
 
 @dataclass(frozen=True)
