@@ -57,6 +57,11 @@ class Job:
         return self.state in ("done", "failed")
 
     @property
+    def way(self) -> str:
+        """Its methods, for counts: one of few words."""
+        raise NotImplementedError
+
+    @property
     def answers(self) -> tuple[Trace | None, ...]:
         """What it is making."""
         raise NotImplementedError
@@ -149,6 +154,10 @@ class Answer(Job):
         return self.trace is not None and bool(self.trace.token_ids)
 
     @property
+    def way(self) -> str:
+        return self.method
+
+    @property
     def answers(self) -> tuple[Trace | None, ...]:
         return (self.trace,)
 
@@ -202,6 +211,10 @@ class Contest(Job):
     def traces(self) -> tuple[Trace | None, Trace | None]:
         """The two answers as far as they are; None for a lane that has not begun."""
         return self.race.traces if self.race else (None, None)
+
+    @property
+    def way(self) -> str:
+        return "+".join(self.methods)
 
     @property
     def answers(self) -> tuple[Trace | None, ...]:

@@ -52,6 +52,10 @@ class Measurement(Job):
         """Machine, versions, model and configuration, as `bench run` keeps them. Empty before its turn has come."""
 
     @property
+    def way(self) -> str:
+        return "several"
+
+    @property
     def answers(self) -> tuple[recap.Trace | None, ...]:
         return ()
 

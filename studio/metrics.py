@@ -24,7 +24,7 @@ class Metrics:
     def __init__(self) -> None:
         self.registry = mine = CollectorRegistry()
         ProcessCollector(registry=mine)
-        self._ended = Counter("recap_answers", "Answers and races that ended", ["kind", "method", "outcome"], registry=mine)
+        self._ended = Counter("recap_answers", "Answers, races and measurements that ended", ["kind", "method", "outcome"], registry=mine)
         self._refused = Counter("recap_refused_requests", "Requests that went no further", ["status"], registry=mine)
         self._tokens = Counter("recap_tokens", "Tokens committed", ["method"], registry=mine)
         self._passes = Counter("recap_passes", "Passes of the model", ["method"], registry=mine)
@@ -55,10 +55,10 @@ class Metrics:
         self._refused.labels(str(status)).inc()
 
     def ended(self, job: Job) -> None:
-        """An answer or a race ended, whatever way."""
+        """An answer, a race or a measurement ended, in whatever way."""
         traces = [trace for trace in job.answers if trace is not None]
         outcome = "failed" if job.state == "failed" else "stopped" if job.stopped else "complete"
-        methods = "+".join(job.methods) if isinstance(job, Contest) else job.method
+        methods = job.way
         self._ended.labels(job.kind, methods, outcome).inc()
         for trace in traces:
             self._count(trace)
