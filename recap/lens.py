@@ -8,7 +8,7 @@ on any target; `builtin` gets another picture as other evidence.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -35,6 +35,14 @@ def look(
     first False nothing is stored and None returned. Raises ValueError where there are no pictures or the answer cannot be
     followed: another picture, model or reader than that of the trace.
     """
+    for _ in looking(target, trace, images, others):
+        if not proceed():
+            return None
+    return trace.lens
+
+
+def looking(target: Target, trace: Trace, images: Sequence[Any], others: Sequence[Any] = ()) -> Iterator[None]:
+    """The same in pieces: yields after every picture that was looked at and every pass; there it may be left off."""
     others = list(others) * len(images) if len(others) == 1 else list(others)
     if not images or not trace.token_ids:
         raise ValueError("the lens needs a picture and an answer about it")
@@ -45,18 +53,16 @@ def look(
     said = {}
     for name, replaced in pictures.items():
         prompt = _prompt(target, trace, replaced)
+        yield
         if name == "with" and len(prompt.ids) != trace.prompt_tokens:
             raise ValueError(
                 f"this is not the prompt that was answered: it has {len(prompt.ids)} tokens with these pictures, the trace "
                 f"says {trace.prompt_tokens}; give the same pictures and the same model"
             )
         wanted = np.array(said["with"].choices) if said else None
-        found = _say(target, prompt, trace.token_ids, wanted, proceed)
-        if found is None:
-            return None
-        said[name] = found
+        said[name] = yield from _say(target, prompt, trace.token_ids, wanted)
         if name == "with" and trace.temperature == 0 and trace.exact and target.exact:
-            _check(trace, found.choices)
+            _check(trace, said[name].choices)
     own = said.pop("with")
     lens = Lens(
         list(said), own.choices, own.probs, [one.choices for one in said.values()], [one.wanted for one in said.values()],
@@ -65,7 +71,6 @@ def look(
     for token in {*lens.choices, *(token for row in lens.swapped for token in row)} - trace.table.texts.keys():
         trace.table.texts[token] = target.text_of(token)
     trace.lens = lens
-    return lens
 
 
 def mean_picture(image: Image.Image) -> Image.Image:
@@ -145,16 +150,14 @@ class _Said(NamedTuple):
 
 
 def _say(
-    target: Target, prompt: Prompt, tokens: list[int], wanted: np.ndarray | None, proceed: Callable[[], bool]
-) -> _Said | None:
+    target: Target, prompt: Prompt, tokens: list[int], wanted: np.ndarray | None
+) -> Generator[None, None, _Said]:
     """What the target chooses in each token's place, how probable that is, and how probable the `wanted` tokens are."""
     limit = target.context_limit
     if limit is not None and len(prompt.ids) + len(tokens) > limit:
         raise ValueError(f"prompt and answer have {len(prompt.ids) + len(tokens)} tokens, {target.name} takes {limit}")
     said = _Said([], [], [])
-    if not proceed():
-        return None
-    for first, predictions in Forced.read(target, prompt).of(tokens, proceed):
+    for first, predictions in Forced.read(target, prompt).of(tokens):
         chosen = predictions.choices()
         probs = torch.softmax(predictions.logits.double(), dim=-1).cpu()
         rows = np.arange(len(chosen))
@@ -162,7 +165,8 @@ def _say(
         said.choices.extend(chosen.tolist())
         said.probs.extend(probs[rows, chosen].tolist())
         said.wanted.extend(probs[rows, asked].tolist())
-    return said if len(said.choices) == len(tokens) else None
+        yield
+    return said
 
 
 def _check(trace: Trace, choices: list[int]) -> None:

@@ -13,6 +13,7 @@ from recap.methods.base import Proposer
 from .jobs import Answer, Contest, Job
 
 if TYPE_CHECKING:
+    from .looking import Looking
     from .measurement import Measurement
 
 
@@ -49,6 +50,8 @@ class Conversation:
         """The measurement that waits or runs, if any. It keeps nobody from asking."""
         self.latest_measurement: Measurement | None = None
         """The one that was asked for last, ended or not; it outlives `clear`."""
+        self.looking: Looking | None = None
+        """The latest look at which words need the picture."""
         self.growth: list[list[dict[str, int]]] = []
         """For each answer since the memories were empty, rows in U, C and G and bytes after each of its passes; it
         grows along. An answer by a method without memories leaves an empty list."""
@@ -159,7 +162,7 @@ class Conversation:
 
     def leave(self) -> None:
         """The page has gone: nothing of it runs any more."""
-        self._stop(self.answer, self.contest, self.measurement)
+        self._stop(self.answer, self.contest, self.measurement, self.looking)
 
     def _stop(self, *jobs: Job | None) -> None:
         for job in jobs:  # the worker may take them away meanwhile
@@ -172,4 +175,4 @@ class Conversation:
         self.leave()
         with self._lock:
             self._session, self._fresh, self._forget = None, False, False
-        self.growth, self.latest_contest, self.latest_measurement = [], None, None
+        self.growth, self.latest_contest, self.latest_measurement, self.looking = [], None, None, None

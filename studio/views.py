@@ -30,6 +30,7 @@ from visual import (
 )
 from visual.report import Words
 
+from . import looking
 from .conversation import Conversation
 from .jobs import Contest
 from .measurement import KINDS, Measurement
@@ -154,6 +155,23 @@ def views(shelf: Shelf, visitors: Visitors, worker: Worker) -> list[View]:
         own = [(name, trace) for name in (mine.shown if mine else ()) if (trace := shelf.get(name)) is not None]
         return {"list": listing.traces([("Of this page", own[::-1]), ("Recordings", shelf.pinned())], wish.get("id"))}
 
+    def lens(wish: Any) -> dict[str, Any]:
+        """Look which words of the last answer need its picture. Asked again and again, until "ended"."""
+        trace, mine = _trace(shelf, wish), visitors.known(wish.get("key"))
+        if trace.lens is not None:
+            return {"ended": True}
+        if mine is None:
+            raise Refused("this page is no longer known; load it anew")
+        job = looking.of(mine, trace)
+        if job is None or (job.ended and wish.get("begin") is True):
+            try:
+                job = worker.ask(looking.begin(mine, trace))
+            except (ValueError, RuntimeError) as error:
+                raise Refused(str(error)) from None
+        if job.state == "failed":
+            raise Refused(job.error)
+        return {"ended": job.ended}
+
     def measurement(wish: Any) -> dict[str, Any]:
         """A measurement as far as it is; tables and figures where the page has those of fewer answers, or another theme."""
         job = _measurement(visitors, wish)
@@ -188,7 +206,7 @@ def views(shelf: Shelf, visitors: Visitors, worker: Worker) -> list[View]:
         stamp = "".join(one for one in trace.created if one.isdigit())[:14]
         return {"text": trace.to_json(), "name": f"recap-trace-{stamp or 'answer'}.json"}
 
-    return [_guarded(one_view) for one_view in (whole, one, node, contest, remembered, traces, saved, measurement, measured)]
+    return [_guarded(one_view) for one_view in (whole, one, node, contest, remembered, traces, saved, lens, measurement, measured)]
 
 
 def _nothing(look: str) -> dict[str, Any]:

@@ -73,4 +73,13 @@ def test_what_the_model_was_shown_is_told_and_harmless() -> None:
     page = Page(listing.origin(made, "answer"))
     assert "What the model was shown TOTAL | 17.90 15 lines" in page.words
     assert "The picture says: TOTAL: 17.90." in page.words
-    assert {tag for tag, _ in page.elements} <= {"p", "q", "b", "details", "summary", "div", "pre"}
+    assert {tag for tag, _ in page.elements} <= {"p", "q", "b", "details", "summary", "div", "pre", "button"}
+
+
+def test_the_lens_is_offered_for_an_ended_answer_of_this_page_about_a_picture() -> None:
+    made = about("What is it?")
+    assert listing.LOOK not in listing.origin(made, "answer")
+    made.pictures = [{"width": 3}]
+    assert listing.LOOK in listing.origin(made, "answer") and listing.LOOK not in listing.origin(made, "file")
+    made.finish_reason = ""
+    assert listing.LOOK not in listing.origin(made, "answer")

@@ -19,10 +19,12 @@ from visual.theme import palette
 
 from .app_fixtures import (
     LONG,
+    PATIENCE,
     RECORD,
     ROOT,
     SOON,
     Visit,
+    answered,
     ask,
     downloaded,
     ended,
@@ -415,3 +417,15 @@ def test_fewer_candidates_make_smaller_trees_and_the_papers_settings_come_back(p
     page.click("#paper")
     for name, value in (("nodes", "63"), ("limit", "200"), ("depth", "10")):
         expect(page.locator(f"#{name} input[type=number]")).to_have_value(value, timeout=SOON)
+
+
+def test_which_words_need_the_picture(page: Page, picture: Path) -> None:
+    ask(page, "What colour is this picture?", picture, tokens=12)
+    answered(page)
+    page.click("#origin .look")
+    expect(page.locator("#origin")).to_contain_text(re.compile(r"\d+ of its \d+ tokens need the picture"), timeout=PATIENCE)
+    expect(page.locator("#origin .look")).to_have_count(0)
+    lens = downloaded(page).lens
+    marked = page.locator("#ribbon .token.sees")
+    assert lens is not None and marked.count() == sum(map(lens.changed, range(len(lens.choices))))
+    assert "eed" in page.locator("#ribbon .token").first.get_attribute("title")

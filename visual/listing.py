@@ -17,6 +17,10 @@ METHODS = {
 }  # fmt: skip
 
 
+LOOK = ' <button type="button" class="look">Which words need the picture?</button>'
+"""Asks for the image lens."""
+
+
 def name(trace: Trace) -> str:
     """What a trace's method is called, as plain text."""
     return METHODS.get(trace.method, trace.method)
@@ -39,7 +43,8 @@ def origin(trace: Trace, kind: str) -> str:
     }[kind]
     about = ", ".join((escape(trace.model), escape(name(trace)), f"{escape(trace.device)} {escape(trace.dtype)}"))
     hint = " Ask something to see your own." if kind == "recording" else ""
-    asked = f'<p class="origin">{words} <q>{escape(shorten(question(trace), 70))}</q> · {about}.{hint}{lens.count(trace)}</p>'
+    look = LOOK if kind == "answer" and trace.pictures and trace.finish_reason and trace.token_ids and not trace.lens else ""
+    asked = f'<p class="origin">{words} <q>{escape(shorten(question(trace), 70))}</q> · {about}.{hint}{lens.count(trace)}{look}</p>'
     return asked + seen(trace)
 
 

@@ -106,6 +106,29 @@ const list = latest(async () => {
   if (view) fill("trace-list", view.list);
 });
 
+// Which words need the picture: the server reads the answer again without it, which takes some passes.
+async function look(button) {
+  const { id } = player;
+  const { key } = told;
+  button.disabled = true;
+  button.textContent = "Looking without the picture …";
+  for (let begin = true; ; begin = false) {
+    const found = await player.call("lens", { key, id, begin });
+    if (found && !found.ended) {
+      await pause(400);
+      continue;
+    }
+    if (player.id !== id) return;
+    if (!found) {
+      button.disabled = false;
+      button.textContent = "Look again";
+      return;
+    }
+    player.ribbon = 0; // every token may have a mark now
+    return player.look();
+  }
+}
+
 async function save() {
   const file = player.id && (await player.call("saved", { id: player.id }));
   if (file) download(file, "application/json");
@@ -132,6 +155,7 @@ function press({ target }) {
     player.turn(player.step, true, true);
   } else if (at("#tree .nearer")) player.tree.resize(ZOOM.step);
   else if (at("#tree .farther")) player.tree.resize(1 / ZOOM.step);
+  else if (at("#origin .look")) look(at("#origin .look"));
   else if (at("#trace-download")) save();
   else if (at("#lab-save [data-kind]")) lab.save(at("[data-kind]").dataset.kind);
   else if (at("#trace-list [data-trace]")) {
