@@ -27,6 +27,7 @@ _MOST_OF_ONE = 8
 _LATELY = 20
 """Jobs whose mean says what one takes."""
 CLOSING = "The studio is closing; try again in a minute."
+BROKEN = "Something went wrong in the studio itself; ask again."
 SHORTAGE = (
     "There was not enough memory on the device for this answer; others were not disturbed. Ask with a smaller picture, fewer "
     "candidates per pass or a shorter text, or start a new chat."
@@ -164,7 +165,19 @@ class Worker:
             self._thread.submit(self._work)
 
     def _work(self) -> None:
-        """Pieces of work in turns until nobody wants any."""
+        """Pieces of work in turns until nobody wants any. A mistake outside of a piece ends all that was asked for, and not
+        the device's thread."""
+        try:
+            self._take_turns()
+        except Exception:
+            log.exception("the device's work broke off")
+            with self._lock:
+                jobs = [*self._turns, *self._waiting]
+                self._at_work = False
+            for job in jobs:
+                self._leave(job, BROKEN)
+
+    def _take_turns(self) -> None:
         while True:
             self._look_aside()
             for job in self._turns:

@@ -12,7 +12,7 @@ from studio import inputs
 from studio.conversation import Conversation
 from studio.examples import QUESTION, examples
 from studio.jobs import Answer
-from studio.worker import Worker, sentence
+from studio.worker import BROKEN, Worker, sentence
 
 
 def wait(answer: Answer) -> Answer:
@@ -81,6 +81,16 @@ def test_an_abandoned_answer_loads_nothing() -> None:
     gate.set()
     worker._thread.shutdown(wait=True)
     assert answer.state == "done" and loads == [] and worker._waiting == []
+
+
+def test_a_mistake_outside_of_an_answer_ends_what_was_asked_and_not_the_device(monkeypatch: pytest.MonkeyPatch) -> None:
+    worker = Worker(lambda: object())
+    with monkeypatch.context() as broken:
+        broken.setattr(worker, "_admit", lambda: 1 / 0)
+        first = wait(worker.ask(Answer(Conversation(), "Hello", None, "recap", 8)))
+    assert first.state == "failed" and first.error == BROKEN and first.conversation.answer is None
+    second = wait(worker.ask(Answer(Conversation(), "Hello", None, "recap", 8)))
+    assert second.state == "failed" and second.error != BROKEN, "it is no model, but it had its turn"
 
 
 def test_stop_and_start_never_disagree() -> None:
