@@ -86,7 +86,8 @@ def _values(asker: Asker, marks: list[Mark], counted: str, evidence: Evidence) -
     if len(marks) > 2:
         add(("Sort them from largest to smallest.", "What is the order from highest to lowest?", "Rank them."),
             ("From largest to smallest: {t}.",), t=", ".join(mark.name for mark in order))  # fmt: skip
-        add(("Which is the second largest?", "What comes second?", "Who is the runner-up?"), ("{n} comes second with {v}.",
+        add(("Which is the second largest?", "What comes second?",
+             "Who is the runner-up?"), ("{n} comes second with {v}.",
         "The second largest is {n}."),
             n=order[1].name, v=value(order[1]))  # fmt: skip
     one, two = rng.sample(marks, 2)

@@ -135,7 +135,8 @@ def ask_total(asker: Asker, scene: Scene, evidence: Evidence) -> None:
         ),
         (
             "change",
-            ("How much change was there?", "What was the change?", "How much was given back?", "How much change did they get?"),
+            ("How much change was there?", "What was the change?", "How much was given back?",
+             "How much change did they get?"),
             ("The change was {v}.", "{v} was given back."),
         ),
         ("card", ("How was it paid?", "Was it paid by card?"), ("It was paid by card: {v}.", "By card, {v}.")),
