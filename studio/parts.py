@@ -29,7 +29,7 @@ MOST_TOKENS = 200
 REMEMBERED_KEY = """async () => {
   const key = sessionStorage.getItem("recap-conversation") || "";
   if (!key || !navigator.locks) return [key, false];
-  const mine = new Promise((hold) => navigator.locks.request(key, { signal: AbortSignal.timeout(1000) }, () => {
+  const mine = new Promise((hold) => navigator.locks.request("recap " + key, { signal: AbortSignal.timeout(1000) }, () => {
     hold(true);
     return new Promise(() => {});
   }).catch(() => hold(false)));

@@ -26,7 +26,7 @@ from .panels import Page
 from .test_worker import wait
 
 RECORDED = recordings.load(Path(__file__).parents[1] / "assets" / "traces")
-NAMES = ["whole", "one", "node", "contest", "memory", "traces", "saved"]
+NAMES = ["whole", "one", "node", "contest", "memory", "traces", "saved", "lens", "measurement", "measured"]
 
 
 class Room:

@@ -18,7 +18,7 @@ from studio.jobs import Answer
 from studio.visitors import Visitors
 from studio.worker import Worker
 
-from .app_fixtures import LONG, Visit, answered, ask, writing
+from .app_fixtures import LONG, SOON, Visit, answered, ask, writing
 
 
 @pytest.fixture
@@ -151,7 +151,9 @@ def test_where_the_socket_breaks_gradios_copy_takes_over(visit: Visit) -> None:
     for end in opened:
         end.close(code=4001)
     expect(page.locator(HIDDEN)).to_have_count(0)
-    before = page.locator("#chat .bot.message .md:not([hidden])").inner_text()
+    shown = page.locator("#chat .bot.message .md:not([hidden])")
+    expect(shown).not_to_contain_text("Reading the question", timeout=SOON)
+    before = shown.inner_text()
     page.wait_for_function(
         "(before) => document.querySelector('#chat .bot.message .md').innerText.length > before + 20"
         " && !document.querySelector('#stop').disabled", arg=len(before),

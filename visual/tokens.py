@@ -34,6 +34,10 @@ Box = tuple[float, float, float, float]
 """Left, top, right, bottom."""
 
 
+_TOUCH = 0.1
+"""Pixels by which rounding may make two lines overlap that just fit beside each other."""
+
+
 class _Space:
     """What is taken in a picture."""
 
@@ -51,8 +55,8 @@ class _Space:
         return left, middle - half, right, middle + half
 
     def take(self, left: float, right: float, middle: float, which: int) -> bool:
-        """Whether a line of text has room beside the others; if so it is there from now on."""
-        new = self.box(left, right, middle, which)
+        """Whether a line of text has room beside the others; if so it is there from now on. Two may touch."""
+        new = self.box(left + _TOUCH, right - _TOUCH, middle, which)
         if any(one[0] < new[2] and new[0] < one[2] and one[1] < new[3] and new[1] < one[3] for one in self.boxes):
             return False
         self.boxes.append(new)

@@ -17,8 +17,9 @@ const words = new Words();
 const tour = new Tour(() => see("steps"));
 let told = {};
 
-// The tab's claim on its conversation, held as long as the page is open: see REMEMBERED_KEY.
-const hold = (key) => navigator.locks?.request(key, { ifAvailable: true }, (lock) => lock && new Promise(() => {}));
+// The tab's claim on its conversation, held as long as the page is open: see REMEMBERED_KEY. A lock's name must not begin with
+// "-", as a key may.
+const hold = (key) => navigator.locks?.request("recap " + key, { ifAvailable: true }, (lock) => lock && new Promise(() => {}));
 
 function see(view) {
   const before = $("right").dataset.view;
