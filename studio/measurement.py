@@ -48,6 +48,7 @@ class Measurement(Job):
         self.done = self.answered = 0
         """Inputs, in each repetition, and answers so far."""
         self.total = runner.total(asked.inputs, taking_part, (), repeats)
+        self._counted: tuple[int, list[counting.Cell]] = 0, []
         self.about: dict[str, Any] = {}
         """Machine, versions, model and configuration, as `bench run` keeps them. Empty before its turn has come."""
 
@@ -115,7 +116,11 @@ class Measurement(Job):
         return any("error" not in record for record in self.records)
 
     def _cells(self) -> list[counting.Cell]:
-        return counting.everything(list(self.records))
+        """Counted once for all that is made of the same records: the intervals take thousands of draws."""
+        records = list(self.records)
+        if len(records) != self._counted[0]:
+            self._counted = len(records), counting.everything(records)
+        return self._counted[1]
 
 
 class Laboratory:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from concurrent.futures import TimeoutError as TooLate
 from typing import Any
 
-from recap.bench import tables
+from recap.bench import report, tables
 from recap.trace import Step, Trace
 from visual import (
     inspector,
@@ -28,7 +28,6 @@ from visual import (
     tree,
     weights,
 )
-from visual.report import Words
 
 from . import looking
 from .conversation import Conversation
@@ -182,7 +181,7 @@ def views(shelf: Shelf, visitors: Visitors, worker: Worker) -> list[View]:
             "ended": job.ended, "have": job.done,
         }  # fmt: skip
         if job.done != wish.get("have"):
-            words = [Words(*one.__dict__.values()) for one in job.tables()]
+            words = [report.shown(one) for one in job.tables()]
             found["tables"] = lab.tables(words, tables.facts(job.about) if words else [])
             found["figures"] = [
                 {"title": one.title, "note": one.note, "spec": one.specs[wish["theme"]]} for one in job.pictures()

@@ -1,6 +1,7 @@
 """How quick the page is, measured in Chromium: python -m tests.browser_timing (the built-in model, several minutes).
 
-1. From moving the step slider to the drawn tree, on a synthetic trace of 200 passes with 63 candidates each.
+1. From moving the step slider until the tree is in the page, and until the frame that shows it is painted, on a
+   synthetic trace of 200 passes with 63 candidates each.
 2. Updates of the text and drawings of the tree per second while the model answers.
 3. Speed of decoding with the page open against the same answers without any page, taking turns in one process.
 
@@ -71,7 +72,7 @@ def slider(page: Page, rounds: int) -> None:
     steps = rng.sample(range(1, 201), rounds)
     for name, order in (("a pass not seen before", steps), ("a pass seen before", rng.sample(steps, rounds))):
         times = [page.evaluate(MOVE, step) for step in order]
-        for what, at in (("drawn", 0), ("painted", 1)):
+        for what, at in (("in the page", 0), ("laid out and painted", 1)):
             spent = sorted(one[at] for one in times)
             print(
                 f"slider to {name}, {what}: median {statistics.median(spent):.0f} ms, "

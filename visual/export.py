@@ -11,6 +11,7 @@ from html import escape
 from pathlib import Path
 from typing import NamedTuple
 
+from recap.files import write
 from recap.trace import Step, Trace
 
 from . import inspector, lens, memory, offline, race, reasons, ribbon, same, summary, throughput, tree, weights
@@ -171,22 +172,6 @@ def png(html: str, path: str | Path, width: int, height: int) -> None:
             said = done.stderr.decode(errors="replace").strip().splitlines() or ["no message"]
             raise RuntimeError(f"{browser} drew no PNG (exit {done.returncode}): {said[-1][:200]}")
         write(path, picture.read_bytes())
-
-
-def write(path: str | Path, content: bytes) -> None:
-    """Writes a file so that nobody ever sees half of it. Raises OSError."""
-    path = Path(path)
-    handle, name = tempfile.mkstemp(dir=path.absolute().parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-        mask = os.umask(0)
-        os.umask(mask)
-        os.chmod(name, 0o666 & ~mask)
-        os.replace(name, path)
-    except BaseException:
-        os.unlink(name)
-        raise
 
 
 def _check_node(step: Step, node: int) -> None:

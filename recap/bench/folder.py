@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
 from collections import defaultdict
 from collections.abc import Sequence
 from datetime import datetime, timezone
@@ -16,6 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from filelock import FileLock, Timeout
+
+from ..files import write
 
 RUN, RECORDS = "run.json", "records.jsonl"
 VERSION = 1
@@ -59,7 +60,7 @@ class RunFolder:
             self.run, records = read(self.path)
             _check_same(self.path, self.run["configuration"], json.loads(json.dumps(configuration)))
             self.records = _whole(records, names)
-            _write(self.path / RECORDS, "".join(map(_line, self.records)))
+            write(self.path / RECORDS, "".join(map(_line, self.records)).encode())
             if self.run["ended"] is None:
                 again = {"at": _now(), "complete": len(_keys(self.records)), **about}
                 self.run["resumed"].append(again)
@@ -67,7 +68,7 @@ class RunFolder:
             raise ValueError(f"{str(self.path)!r} holds other files and no run; choose an empty or a new folder")
         else:
             self.run = begun(configuration, about)
-            _write(self.path / RECORDS, "")
+            write(self.path / RECORDS, b"")
         self._keep_run()
         return _keys(self.records)
 
@@ -87,7 +88,7 @@ class RunFolder:
             self._keep_run()
 
     def _keep_run(self) -> None:
-        _write(self.path / RUN, json.dumps(self.run, indent=1, ensure_ascii=False) + "\n")
+        write(self.path / RUN, (json.dumps(self.run, indent=1, ensure_ascii=False) + "\n").encode())
 
 
 def begun(configuration: dict[str, Any], about: dict[str, Any]) -> dict[str, Any]:
@@ -173,20 +174,3 @@ def _line(record: dict[str, Any]) -> str:
 
 def _now() -> str:
     return datetime.now(timezone.utc).isoformat(timespec="seconds")
-
-
-def _write(path: Path, text: str) -> None:
-    """Nobody ever sees half of a file."""
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        mask = os.umask(0)
-        os.umask(mask)
-        os.chmod(name, 0o666 & ~mask)
-        os.replace(name, path)
-    except BaseException:
-        os.unlink(name)
-        raise

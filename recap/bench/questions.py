@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from ..commands.options import check_counts
 from . import manifest
 
 
@@ -26,10 +27,7 @@ def read_options(options: argparse.Namespace) -> list[dict[str, Any]]:
 
     Raises ValueError for a file or a number that cannot be used.
     """
-    for name in ("max_new_tokens", "limit", "repeats"):
-        value = getattr(options, name, None)
-        if value is not None and value < 1:
-            raise ValueError(f"--{name.replace('_', '-')} must be 1 or more, got {value}")
+    check_counts(options, "max_new_tokens", "limit", "repeats")
     found = manifest.read(options.file)
     for problem in found.problems:
         print(problem, file=sys.stderr)

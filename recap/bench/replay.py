@@ -38,10 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     from ..analysis.replaying import replay
 
-    for name in ("max_new_tokens", "limit", "requests"):
-        value = getattr(options, name)
-        if value is not None and value < 1:
-            raise ValueError(f"--{name.replace('_', '-')} must be 1 or more, got {value}")
+    shared.check_counts(options, "max_new_tokens", "limit", "requests")
     file = options.file = Path(options.file) if options.file else EXAMPLES
     if not file.is_file():
         raise ValueError(f"there is no file {str(file)!r}" + ("" if options.file else "; name one with questions"))

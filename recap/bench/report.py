@@ -50,12 +50,18 @@ def page(about: dict[str, Any], records: Sequence[dict[str, Any]], cells: Sequen
     """The HTML. `about`: run.json; `cells`: counting.everything of the records."""
     from visual import report
 
-    words = tables.tables(cells, records, about["manifest"]["problems"])
+    words = [shown(one) for one in tables.tables(cells, records, about["manifest"]["problems"])]
     return report.html(
         f"RECAP benchmark: {about['manifest']['name']}, {about['model']['name']}", tables.facts(about),
-        [report.Words(*words[0].__dict__.values()), *pictures(records, cells),
-         *(report.Words(*one.__dict__.values()) for one in words[1:])],
+        [words[0], *pictures(records, cells), *words[1:]],
     )  # fmt: skip
+
+
+def shown(table: tables.Table) -> Any:
+    """A table as `visual.report` takes it."""
+    from visual.report import Words
+
+    return Words(table.title, table.note, table.head, table.rows)
 
 
 def pictures(records: Sequence[dict[str, Any]], cells: Sequence[Cell]) -> list[Any]:

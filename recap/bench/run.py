@@ -64,10 +64,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     # mistakes are told before torch is imported, which takes seconds
-    for name in ("limit", "repeat", "max_new_tokens"):
-        value = getattr(options, name)
-        if value is not None and value < 1:
-            raise ValueError(f"--{name.replace('_', '-')} must be 1 or more, got {value}")
+    shared.check_counts(options, "limit", "repeat", "max_new_tokens")
     methods = list(METHODS) if options.methods == ["all"] else options.methods
     taking_part = contenders(methods, options.budget, shared.read_config(options))
     manifest = manifests.read(options.manifest)

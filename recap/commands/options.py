@@ -37,6 +37,14 @@ def load_model(options: argparse.Namespace) -> Any:
     )
 
 
+def check_counts(options: argparse.Namespace, *names: str) -> None:
+    """Raises ValueError for an option among these that is there and not 1 or more."""
+    for name in names:
+        value = getattr(options, name, None)
+        if value is not None and value < 1:
+            raise ValueError(f"--{name.replace('_', '-')} must be 1 or more, got {value}")
+
+
 def tell(text: str, fraction: float | None) -> None:
     """Show what is being done, and how far it is, on one line of stderr."""
     end = "\n" if fraction in (None, 1.0) else "\r"
