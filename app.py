@@ -26,7 +26,7 @@ from studio.desk import Desk
 from studio.examples import examples
 from studio.limits import Limits
 from studio.metrics import Metrics
-from studio.serving import serve
+from studio.serving import long_lived, serve
 from studio.views import views
 from studio.worker import Worker
 from visual import summary
@@ -169,6 +169,7 @@ def main() -> None:
             chosen.model, device=chosen.device, dtype=chosen.dtype, threads=chosen.threads, progress=worker.tell
         )
         target.warm_up(worker.tell)
+        long_lived()
         return target
 
     metrics = Metrics()

@@ -21,6 +21,7 @@ from visual.summary import legend, numbers
 
 from . import settings as defaults
 from .inputs import path_of, unread
+from .sending import sent
 from .theme import WEB
 
 PLOTLY = Path(plotly.__file__).parent / "package_data" / "plotly.min.js"
@@ -308,7 +309,7 @@ def paper_settings() -> list[Any]:
 def player(functions: Sequence[Callable[..., Any]], value: str) -> gr.HTML:
     """The invisible part that runs the others in the browser."""
     return gr.HTML(
-        value, elem_id="player", html_template="", apply_default_css=False, server_functions=list(functions),
+        value, elem_id="player", html_template="", apply_default_css=False, server_functions=[sent(view) for view in functions],
         js_on_load="\n".join((WEB / name).read_text(encoding="utf-8") for name in SCRIPTS),
         head=f'<script src="gradio_api/file={PLOTLY.as_posix()}"></script>',
     )  # fmt: skip

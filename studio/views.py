@@ -101,17 +101,21 @@ def views(shelf: Shelf, visitors: Visitors, worker: Worker) -> list[View]:
             "caption": summary.caption(step, len(trace.steps), ended),
         }  # fmt: skip
         if wish.get("whole") is not False:
-            found["weights"] = weights.spec(trace, step.index, look)
             found["inspector"] = inspector.html(step, telling, trace.config)
         return found
 
     def one(wish: Any) -> dict[str, Any]:
-        """All that belongs to one pass: tree, caption, weights, and the inspector of the node that tells most."""
+        """What is seen first of a pass: tree, caption, and the inspector of the node that tells most."""
         return view(*_step(shelf, wish), wish)
 
     def node(wish: Any) -> dict[str, Any]:
         trace, step = _step(shelf, wish)
         return {"inspector": inspector.html(step, _node(step, wish), trace.config)}
+
+    def weighed(wish: Any) -> dict[str, Any]:
+        """Fusion weights of a pass, which nobody reads while the slider moves."""
+        trace, step = _step(shelf, wish)
+        return {"weights": weights.spec(trace, step.index, wish["theme"])}
 
     def contest(wish: Any) -> dict[str, Any]:
         """A race as far as it is."""
@@ -205,7 +209,7 @@ def views(shelf: Shelf, visitors: Visitors, worker: Worker) -> list[View]:
         stamp = "".join(one for one in trace.created if one.isdigit())[:14]
         return {"text": trace.to_json(), "name": f"recap-trace-{stamp or 'answer'}.json"}
 
-    return [_guarded(one_view) for one_view in (whole, one, node, contest, remembered, traces, saved, lens, measurement, measured)]
+    return [_guarded(one_view) for one_view in (whole, one, node, weighed, contest, remembered, traces, saved, lens, measurement, measured)]
 
 
 def _nothing(look: str) -> dict[str, Any]:
@@ -229,7 +233,7 @@ def _guarded(view: View) -> View:
             wish = {"theme": "light", **wish}
             if wish["theme"] not in ("light", "dark"):
                 raise Refused("theme must be light or dark")
-            return sendable(view(wish))
+            return view(wish)
         except Refused as error:
             return {"error": str(error)}
         except Exception as error:  # a file from elsewhere may hold numbers that no picture can be made of
@@ -238,15 +242,6 @@ def _guarded(view: View) -> View:
 
     guarded.__name__ = view.__name__
     return guarded
-
-
-def sendable(value: Any) -> Any:
-    """The same, with "?" for halves of characters, which no JSON in UTF-8 can hold."""
-    if isinstance(value, str):
-        return value if value.isascii() else value.encode("utf-8", "replace").decode("utf-8")
-    if isinstance(value, dict):
-        return {key: sendable(item) for key, item in value.items()}
-    return [sendable(item) for item in value] if isinstance(value, (list, tuple)) else value
 
 
 def _name(wish: dict[str, Any]) -> str:

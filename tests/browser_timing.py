@@ -25,6 +25,7 @@ from playwright.sync_api import Page, expect
 import recap
 from studio.conversation import Conversation
 from studio.jobs import Answer
+from studio.serving import long_lived
 from studio.worker import Worker
 
 from . import synthetic
@@ -56,7 +57,7 @@ COUNT = """() => {
     window.counted.began ||= performance.now();
     window.counted.ended = performance.now();
   }).observe(document.querySelector("#chat"), { subtree: true, childList: true, characterData: true });
-  new MutationObserver(() => (window.counted.tree += 1)).observe(document.querySelector("#tree .plot"), { childList: true });
+  new MutationObserver(() => (window.counted.tree += 1)).observe(document.querySelector("#tree .plot").shadowRoot, { childList: true });
 }"""
 
 
@@ -87,7 +88,8 @@ def without_page(worker: Worker, method: str, tokens: int) -> recap.Trace:
     return answer.trace
 
 
-def with_page(page: Page, worker: Worker, method: str, tokens: int) -> recap.Trace:
+def with_page(page: Page, worker: Worker, method: str, tokens: int) -> tuple[recap.Trace, float]:
+    """The answer's trace, and how often per second the page looked at it while it was written."""
     seen: list[Answer] = []
     ask = worker.ask
     worker.ask = lambda job: ask(seen.append(job) or job)  # type: ignore[method-assign]
@@ -95,11 +97,13 @@ def with_page(page: Page, worker: Worker, method: str, tokens: int) -> recap.Tra
     page.click("#method input")
     page.get_by_role("option", name="RECAP" if method == "recap" else "plain decoding").click()
     page.evaluate(COUNT)
+    looks: list[float] = []
+    page.on("request", lambda sent: looks.append(time.perf_counter()) if '"whole"' in (sent.post_data or "") else None)
     again(page, PROMPT)
     expect(page.locator("#stop")).to_be_enabled(timeout=60_000)
     expect(page.locator("#send")).to_be_enabled(timeout=300_000)
     worker.ask = ask  # type: ignore[method-assign]
-    return seen[0].trace
+    return seen[0].trace, (len(looks) - 1) / (looks[-1] - looks[0])
 
 
 def main() -> None:
@@ -116,6 +120,7 @@ def main() -> None:
     def load() -> recap.targets.base.Target:
         target = recap.load_target("builtin", threads=1 if given.apart else None)
         target.warm_up()
+        long_lived()
         return target
 
     worker = Worker(load)
@@ -146,7 +151,7 @@ def main() -> None:
                 page.goto(address)
                 ready(page)
                 page.wait_for_timeout(1500)
-                shown = with_page(page, worker, method, given.tokens)
+                shown, looks = with_page(page, worker, method, given.tokens)
                 counted = page.evaluate("window.counted")
                 context.close()
                 assert shown.token_ids == bare.token_ids
@@ -157,7 +162,9 @@ def main() -> None:
                 f"{method}: {middle['none']:.1f} tokens per second of decoding without a page, {middle['page']:.1f} with "
                 f"it: {middle['page'] / middle['none']:.0%} (medians of {given.rounds}); last answer: "
                 f"{len(shown.steps) / shown.decode_seconds:.1f} passes, {counted['text'] / seconds:.1f} updates of the "
-                f"text and {counted['tree'] / seconds:.1f} drawn trees per second"
+                f"text, {looks:.1f} looks at the answer and {counted['tree'] / seconds:.1f} drawn trees per second (a look "
+                f"draws where a pass with candidates has come; {sum(len(step) > 1 for step in shown.steps)} of "
+                f"{len(shown.steps)} had some)"
             )
 
 

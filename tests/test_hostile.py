@@ -182,7 +182,7 @@ def test_events_of_the_page_take_anything(app: App) -> None:
             assert status in (200, 400, 404, 422) and "Traceback" not in text and str(ROOT) not in text
     assert app.idle()
     player = next(one["id"] for one in config["components"] if one["props"].get("elem_id") == "player")
-    for name in ("whole", "one", "node", "contest", "memory", "traces", "saved", "preprocess", "__init__", "value", None):
+    for name in ("whole", "one", "node", "weighed", "contest", "memory", "traces", "saved", "preprocess", "__init__", "value", None):
         for _ in range(6):
             body = {"data": anything(chance), "component_id": player, "fn_name": name, "session_hash": "bad"}
             status, text = app.post("/gradio_api/component_server", body)

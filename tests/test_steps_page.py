@@ -206,7 +206,7 @@ def test_a_click_in_the_ribbon_shows_that_pass_and_token(replay: Page) -> None:
 
 def test_what_stays_stays_where_it_is(replay: Page) -> None:
     """The zoom holds from pass to pass, back again nothing has moved, and the tree may be read closely."""
-    size = """() => document.querySelector("#tree svg").getBoundingClientRect().width"""
+    size = """() => document.querySelector("#tree .plot").shadowRoot.querySelector("svg").getBoundingClientRect().width"""
     before, wide = places(replay), replay.evaluate(size)
     replay.click("#tree .nearer")
     assert replay.evaluate(size) > 1.1 * wide
@@ -230,7 +230,7 @@ def test_what_stays_stays_where_it_is(replay: Page) -> None:
 INSIDE = """() => {
   const frame = document.querySelector("#tree .frame");
   const { left, right, top, bottom } = frame.getBoundingClientRect();
-  const all = [...document.querySelectorAll("#tree .point, #tree text")];
+  const all = [...frame.querySelector(".plot").shadowRoot.querySelectorAll(".point, text")];
   const seen = all.filter((one) => one.tagName !== "text" || one.textContent);
   const boxes = seen.map((one) => one.getBoundingClientRect());
   return {
@@ -241,7 +241,8 @@ INSIDE = """() => {
 }"""
 
 WRITTEN = """() => {
-  const all = [...document.querySelectorAll('#tree [data-name$="tokens"] text, #tree svg > text')];
+  const drawn = document.querySelector("#tree .plot").shadowRoot;
+  const all = [...drawn.querySelectorAll('[data-name$="tokens"] text, svg > text')];
   const boxes = all.filter((one) => one.textContent).map((one) => {
     const { left, right, top, bottom } = one.getBoundingClientRect();
     const [middle, half] = [(top + bottom) / 2, 0.42 * parseFloat(getComputedStyle(one).fontSize)];

@@ -16,17 +16,18 @@ import recap
 from recap.trace import Step, Trace
 from studio import recordings, views
 from studio.jobs import Answer, Contest
+from studio.sending import sent
 from studio.shelf import Shelf
 from studio.visitors import Visitors
 from studio.worker import Worker
-from visual import inspector, memory, ribbon, summary, text, tree
+from visual import inspector, memory, ribbon, summary, text, tree, weights
 
 from . import synthetic
 from .panels import Page
 from .test_worker import wait
 
 RECORDED = recordings.load(Path(__file__).parents[1] / "assets" / "traces")
-NAMES = ["whole", "one", "node", "contest", "memory", "traces", "saved", "lens", "measurement", "measured"]
+NAMES = ["whole", "one", "node", "weighed", "contest", "memory", "traces", "saved", "lens", "measurement", "measured"]
 
 
 class Room:
@@ -112,7 +113,7 @@ def followed(room: Room, name: str) -> int:
         "it is on show already"
     )
     quick = room.whole(id=name, have=0, follow=True, height=400, whole=False)["view"]
-    assert quick == {key: value for key, value in view.items() if key not in ("weights", "inspector")}
+    assert quick == {key: value for key, value in view.items() if key != "inspector"}
     return view["step"]
 
 
@@ -155,7 +156,7 @@ def test_what_belongs_to_one_pass(room: Room) -> None:
             assert one["node"] == (step.accepted_nodes[-1] if step.accepted_nodes else min(1, len(step) - 1))
             ended = trace.finish_reason == "stop" and step is trace.steps[-1]
             assert one["caption"] == summary.caption(step, len(trace.steps), ended)
-            assert one["weights"]["layout"]
+            assert room.weighed(id=name, step=step.index, theme="dark") == {"weights": weights.spec(trace, step.index, "dark")}
 
 
 def test_a_tall_tree_is_drawn_densely_unless_the_reader_wants_to_read_it(room: Room) -> None:
@@ -317,3 +318,15 @@ def test_a_wish_without_a_theme_is_light_and_lists_of_one_are_opened(room: Room)
     wish = {"id": "mine", "step": 1, "height": 10_000, "have": 0}
     for view in ("one", "whole"):
         assert room.ask[view]([wish]) == room.ask[view]({**wish, "theme": "light"})
+
+
+def test_what_is_sent_is_json_whatever_a_model_says() -> None:
+    def view(wish: Any) -> dict[str, Any]:
+        return {"text": wish, "number": 0.25}
+
+    assert sent(view).__name__ == "view"
+    for said, comes in (("ä 🌳 </script>", "ä 🌳 </script>"), ("half \ud83c", "half ?"), ("\0\u202e", "\0\u202e")):
+        answer = sent(view)(said)
+        assert json.loads(bytes(answer.body)) == {"text": comes, "number": 0.25}
+        assert answer.media_type == "application/json"
+    assert "not a number" in json.loads(bytes(sent(view)(float("nan")).body))["error"]

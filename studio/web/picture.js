@@ -64,15 +64,28 @@ class Picture {
     const [upright, side] = textposition.split(" ");
     const anchor = { right: "start", center: "middle", left: "end" }[side];
     const lift = upright === "top" ? -4 : textfont.size * 0.35;
-    const halo = textfont.shadow === "auto" ? ' class="halo"' : "";
-    const loose = mode === "text"; // a token beside its node can be pointed at like the node
-    const letters = x.map((_, index) => {
-      const [left, top] = this.place(x[index], y[index]);
-      const node = loose && customdata ? ` data-trace="${at}" data-at="${index}"` : "";
-      return `<text x="${left.toFixed(1)}" y="${(top + lift).toFixed(1)}" fill="${of(textfont.color, index)}"${node}>${text[index]}</text>`;
-    });
     const looks = `text-anchor="${anchor}" font-size="${textfont.size}" font-weight="${textfont.weight || 400}"`;
-    return `<g ${looks}${halo}${loose ? "" : ' pointer-events="none"'}>${letters.join("")}</g>`;
+    const spots = x.map((_, index) => {
+      const [left, top] = this.place(x[index], y[index]);
+      return [left.toFixed(1), (top + lift).toFixed(1), of(textfont.color, index)];
+    });
+    if (mode !== "text") return `<g ${looks} pointer-events="none">${this.letters(spots, text)}</g>`;
+    // a token beside its node can be pointed at like the node
+    const words = spots.map(([left, top, colour], index) => {
+      const node = customdata ? ` data-trace="${at}" data-at="${index}"` : "";
+      return `<text x="${left}" y="${top}" fill="${colour}"${node}>${text[index]}</text>`;
+    });
+    return `<g ${looks}${textfont.shadow === "auto" ? ' class="halo"' : ""}>${words.join("")}</g>`;
+  }
+
+  // The letters inside the nodes: all of one colour in one element, which has a place for each of them.
+  letters(spots, text) {
+    const colours = new Set(spots.map(([, , colour]) => colour));
+    return [...colours].map((colour) => {
+      const some = spots.map((spot, at) => [...spot, text[at]]).filter(([, , own, letter]) => own === colour && letter);
+      const [xs, ys] = [0, 1].map((axis) => some.map((spot) => spot[axis]).join(" "));
+      return `<text x="${xs}" y="${ys}" fill="${colour}">${some.map((spot) => spot[3]).join("")}</text>`;
+    }).join("");
   }
 
   // One line of text after another; <b> is the only tag in them.

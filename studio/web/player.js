@@ -2,7 +2,7 @@
 // Views are made by the server from (trace, pass, node, theme); the ones of a pass never change, so they are kept here.
 const KEPT = 400; // views
 const HERE = ["localhost", "127.0.0.1", "[::1]"].includes(location.hostname);
-const LIVE = { least: 190, most: 1200, rest: HERE ? 8 : 0.3 }; // milliseconds between two looks at a growing answer; a
+const LIVE = { least: 165, most: 1200, rest: HERE ? 8 : 0.3 }; // milliseconds between two looks at a growing answer; a
 // look is followed by that many times its own length of rest, a long one where page and decoder share one machine
 const UNHURRIED = 1000; // least milliseconds between two drawings of numbers that need no hurry
 const CALM = 140; // milliseconds after which a reader has stopped at a pass
@@ -151,15 +151,18 @@ class Player {
     this.transport();
     if (!whole) return;
     this.explained = step;
-    this.weights = view.weights;
     clearTimeout(this.calm);
-    this.calm = setTimeout(() => this.settle(), CALM);
+    this.calm = setTimeout(() => this.settle(view), CALM);
     await painted(); // the tree first
     if (step === this.step && node === (this.node ?? view.node)) await this.inspect(node, node === view.node ? view.inspector : null);
   }
 
   // The reader has stopped here: draw what is slow.
-  settle() {
+  async settle(view) {
+    const { id, step } = this;
+    view.weights ??= (await this.call("weighed", { id, step, theme: theme() }))?.weights;
+    if (id !== this.id || step !== this.step) return;
+    this.weights = view.weights;
     draw("weights", this.weights);
     this.calm = setTimeout(() => this.foresee(), RESTING - CALM);
   }

@@ -1,11 +1,19 @@
 // The draft tree in its frame. Its figure was made for this frame and says where everything stands: pixels across, rows
 // down. A new pass is looked at from its root, and the zoom that a reader chose holds from pass to pass.
 const ZOOM = { least: 0.5, most: 2.5, step: 1.25 };
+// The drawing lives in a shadow root: there its hundreds of elements are not compared with a thousand rules of the page.
+const LOOKS = new CSSStyleSheet();
+LOOKS.replaceSync(`
+  svg { display: block; }
+  .point[data-at], text[data-at] { cursor: pointer; }
+  .halo { paint-order: stroke; stroke: var(--ground); stroke-width: 3px; stroke-linejoin: round; }
+`);
 
 class Tree {
   constructor(frame, chosen) {
     this.frame = frame;
-    this.plot = frame.querySelector(".plot");
+    this.plot = frame.querySelector(".plot").attachShadow({ mode: "open" });
+    this.plot.adoptedStyleSheets = [LOOKS];
     this.tip = frame.parentElement.querySelector(".hoverlayer");
     this.zoom = 1;
     this.node = null;
