@@ -193,14 +193,13 @@ class Desk:
                **self._buttons(mine)}  # fmt: skip
 
     def measure(
-        self, mine: Conversation, methods: Any, budget: Any, source: Any, own: Any, limit: Any, most: Any, repeats: Any,
-        picture: str | None,
+        self, mine: Conversation, methods: Any, budget: Any, source: Any, own: Any, file: str | None, limit: Any, most: Any,
+        repeats: Any, lens: Any, picture: str | None,
     ) -> Iterator[Change]:  # fmt: skip
         """Measure methods on inputs, while this visitor and others may go on asking."""
-        limits = self.worker.limits
         try:
             job = measurement.read(
-                mine, methods, budget, source, own, picture, limit, most, repeats, limits.characters, limits.tokens
+                mine, methods, budget, source, own, file, limit, most, repeats, lens, picture, self.worker.limits
             )
             self.laboratory.begin(job)
         except (ValueError, Refused) as error:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import secrets
 import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import recap
@@ -15,14 +17,15 @@ from recap.bench.contenders import PLAIN, Contender, contenders
 from recap.bench.manifest import Input, Manifest
 from recap.config import RecapConfig
 
-from . import inputs
+from . import inputs, manifests, uploads
 from .conversation import Conversation
 from .jobs import Job
+from .limits import Limits
 from .worker import Refused, Worker
 
 BUDGETS = {"auto": ("auto",), "paper": ("paper",), "both": ("auto", "paper")}
-SHIPPED, OWN = "shipped", "own"
-SOURCES = (SHIPPED, OWN)
+SHIPPED, OWN, FILE = "shipped", "own", "file"
+SOURCES = (SHIPPED, OWN, FILE)
 MOST_PROMPTS, MOST_REPEATS = 50, 5
 MOST_ANSWERS = 1000
 """Of one measurement: about an hour on a small machine."""
@@ -32,17 +35,20 @@ KINDS = {"html": "report.html", "csv": "report.csv", "jsonl": "records.jsonl"}
 
 class Measurement(Job):
     """All contenders on all inputs. `visitor` is whose page it is; the job itself has a conversation of its own, so that
-    its visitor can go on asking."""
+    its visitor can go on asking. `lens`: the contender whose passes are looked at through the image lens; `unpacked`: where an
+    uploaded manifest's pictures lie, removed with the job's end."""
 
     kind = "measurement"
 
     def __init__(
-        self, visitor: Conversation, asked: Manifest, taking_part: Sequence[Contender], max_new_tokens: int, repeats: int = 1
-    ) -> None:
+        self, visitor: Conversation, asked: Manifest, taking_part: Sequence[Contender], max_new_tokens: int, repeats: int = 1,
+        lens: str | None = None, unpacked: TemporaryDirectory[str] | None = None,
+    ) -> None:  # fmt: skip
         super().__init__(Conversation(), "", None, max_new_tokens, None, 0.0, None)
         self.visitor = visitor
         self.name = secrets.token_urlsafe(8)
         self.manifest, self.contenders, self.repeats = asked, tuple(taking_part), repeats
+        self._lens, self._unpacked = lens, unpacked
         self.records: list[dict[str, Any]] = []
         """Of the inputs that all contenders have answered; it grows."""
         self.done = self.answered = 0
@@ -71,6 +77,8 @@ class Measurement(Job):
     def _leave(self) -> None:
         if self.visitor.measurement is self:
             self.visitor.measurement = None
+        if self._unpacked is not None:
+            self._unpacked.cleanup()
 
     def _pieces(self, target: Any) -> Iterator[None]:
         chosen = run.configuration(
@@ -81,7 +89,7 @@ class Measurement(Job):
         yield from runner.warming(target, self.contenders)
         self._now("writing")
         for found in runner.pieces(
-            target, self.manifest.inputs, self.contenders, self.max_new_tokens, self.repeats, answered=self._count
+            target, self.manifest.inputs, self.contenders, self.max_new_tokens, self.repeats, answered=self._count, lens=self._lens
         ):
             if found is not None:
                 self.records += found
@@ -147,10 +155,10 @@ class Laboratory:
 
 
 def read(
-    visitor: Conversation, methods: Any, budget: Any, source: Any, own: Any, picture: str | None, limit: Any, most: Any,
-    repeats: Any, characters: int, tokens: int,
+    visitor: Conversation, methods: Any, budget: Any, source: Any, own: Any, file: str | None, limit: Any, most: Any,
+    repeats: Any, lens: Any, picture: str | None, limits: Limits,
 ) -> Measurement:  # fmt: skip
-    """A measurement as the page asks for it. `characters`, `tokens`: limits of a prompt and of an answer.
+    """A measurement as the page asks for it: `own` prompts, one a line, about the `picture` on the page, or an uploaded `file`.
 
     Raises ValueError with a sentence for what cannot be measured.
     """
@@ -160,10 +168,17 @@ def read(
     if not isinstance(budget, str) or budget not in BUDGETS:
         raise ValueError(f"budget must be one of {', '.join(BUDGETS)}.")
     repeats = _whole("Repetitions", repeats, MOST_REPEATS)
-    most = inputs.tokens(most, tokens)
-    asked = _asked(source, own, picture, characters, _whole("Inputs", limit, MOST_PROMPTS))
+    most = inputs.tokens(most, limits.tokens)
+    limit = _whole("Inputs", limit, MOST_PROMPTS)
     taking_part = contenders([name for name in names if name != PLAIN], BUDGETS[budget], RecapConfig())
-    job = Measurement(visitor, asked, taking_part, most, repeats)
+    seer = run.seer(taking_part) if lens is True else None
+    unpacked = TemporaryDirectory(prefix="manifest-", dir=os.environ.get(uploads.VARIABLE)) if source == FILE else None
+    if unpacked is not None:
+        asked = manifests.read(file, Path(unpacked.name), limits)
+        asked = asked._replace(inputs=manifest.select(asked.inputs, limit))
+    else:
+        asked = _asked(source, own, picture, limits.characters, limit)
+    job = Measurement(visitor, asked, taking_part, most, repeats, seer, unpacked)
     if job.total > MOST_ANSWERS:
         raise ValueError(
             f"These are {job.total:,} answers; one measurement may have {MOST_ANSWERS:,}. Take fewer inputs, methods or repetitions."
@@ -172,6 +187,7 @@ def read(
 
 
 def _asked(source: Any, own: Any, picture: str | None, characters: int, limit: int) -> Manifest:
+    """The inputs that ship, or prompts of the visitor's own."""
     if source == SHIPPED:
         shipped = manifest.read(manifest.DEFAULT)
         return shipped._replace(inputs=manifest.select(shipped.inputs, limit))

@@ -237,26 +237,30 @@ def lab() -> tuple[list[Any], gr.Button, gr.Button]:
     choices = [(label, name) for name, label in METHODS.items() if name in recap.METHODS and name != "ar"]
     methods = gr.CheckboxGroup(choices, value=list(DEFAULT_METHODS), label="Methods", elem_id="lab-methods")
     with gr.Row(equal_height=True, elem_id="lab-choices"):
-        source = gr.Radio([("30 inputs that come with RECAP", "shipped"), ("My own prompts", "own")], value="shipped",
-                          label="Inputs", elem_id="lab-source", scale=3, min_width=220)  # fmt: skip
+        source = gr.Radio([("30 that come with RECAP", "shipped"), ("My own prompts", "own"), ("My own manifest", "file")],
+                          value="shipped", label="Inputs", elem_id="lab-source", scale=3, min_width=220)  # fmt: skip
         budget = gr.Radio([("auto", "auto"), ("as published", "paper"), ("both", "both")], value="auto",
                           label="Candidates per pass", elem_id="lab-budget", scale=3, min_width=220)  # fmt: skip
     own = gr.Textbox(label="Own prompts, one on each line; a picture on the page goes with all of them", lines=3, max_lines=8,
                      visible=False, elem_id="lab-own")  # fmt: skip
+    file = gr.File(label="A manifest: JSONL, a line is {\"prompt\": …} with \"id\", \"category\" and \"image\" if you like; or a ZIP of "
+                   "one with its pictures", height=110, visible=False, file_count="single", type="filepath", elem_id="lab-file")  # fmt: skip
     with gr.Row(equal_height=True, elem_id="lab-numbers"):
         limit = gr.Number(6, label="Inputs, at most", precision=0, minimum=1, maximum=50, elem_id="lab-limit", min_width=110)
         most = gr.Number(48, label="Tokens each", precision=0, minimum=1, elem_id="lab-tokens", min_width=110)
         repeats = gr.Number(1, label="Repetitions", precision=0, minimum=1, maximum=5, elem_id="lab-repeats", min_width=110)
-    controls = [methods, budget, source, own, limit, most, repeats]
+    lens = gr.Checkbox(False, label="Also look which passes of RECAP need the picture (not counted in the times)", elem_id="lab-lens")
+    controls = [methods, budget, source, own, file, limit, most, repeats, lens]
     for control in controls:
-        control.preprocess = unread
+        if control is not file:
+            control.preprocess = unread
     with gr.Row(equal_height=True, elem_id="lab-steer"):
         start = gr.Button("Measure", variant="primary", elem_id="lab-start", min_width=110, scale=0)
         cancel = gr.Button("Stop", variant="stop", elem_id="lab-stop", min_width=70, scale=0, interactive=False)
         plain('<div class="room saving" hidden>Save <button type="button" data-kind="html">the report</button> '
               '<button type="button" data-kind="csv">figures as CSV</button> '
               '<button type="button" data-kind="jsonl">all records</button></div>', "lab-save", scale=1, min_width=200)  # fmt: skip
-    source.change(lambda chosen: gr.update(visible=chosen == "own"), source, own, queue=False, api_visibility="private",
+    source.change(lambda chosen: [gr.update(visible=chosen == name) for name in ("own", "file")], source, [own, file], queue=False, api_visibility="private",
                   show_progress="hidden")  # fmt: skip
     room("lab-progress")
     room("lab-figures")

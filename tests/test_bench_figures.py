@@ -8,7 +8,8 @@ import re
 import pytest
 
 from recap.bench import counting, report
-from visual import cdf, parts, ranges
+from recap.roots import Roots
+from visual import cdf, dependence, parts, ranges
 from visual.contenders import looks
 from visual.ranges import Range
 from visual.report import Picture, Words, html
@@ -68,6 +69,17 @@ def test_bars_stack_the_parts_in_their_order():
     assert made["layout"]["barmode"] == "stack" and made["layout"]["yaxis"]["ticktext"] == ["ar", "recap"]
 
 
+def test_roots_by_accepted_drafts():
+    made = dependence.spec([Roots("0", 12, 0.5, 0.75), Roots("5+", 1, 0.0, -0.25)])
+    bars, line = made["data"]
+    assert bars["y"] == [0.5, 0.0] and line["y"] == [0.75, -0.25] and line["yaxis"] == "y2"
+    assert bars["x"] == line["x"] == ["0 accepted<br>(12 passes)", "5+ accepted<br>(1 pass)"]
+    low, high = made["layout"]["yaxis2"]["range"]
+    assert low < -0.25 and high > 0.75 and made["layout"]["yaxis"]["range"][1] > 0.5
+    assert "50% of 12 choices change, dependence 0.75 nats" in bars["hovertext"][0]
+    assert "through the image lens" in dependence.spec([])["layout"]["annotations"][0]["text"].replace("<br>", " ")
+
+
 def test_no_two_methods_look_alike():
     names = ["ar", "transformers", "prompt_lookup", *(f"method {at}" for at in range(20))]
     for theme in ("light", "dark"):
@@ -85,7 +97,7 @@ def test_figures_take_names_for_text():
     ):  # fmt: skip
         held = re.sub("</?b>|<br>", "", json.dumps(made))
         assert "<" not in held and "&lt;" in held
-    for figure in (ranges.figure({}, "S"), cdf.figure({}), parts.figure({})):
+    for figure in (ranges.figure({}, "S"), cdf.figure({}), parts.figure({}), dependence.figure([])):
         assert list(figure.layout.template.to_plotly_json()) == ["data"] and figure.layout.height > 0
 
 

@@ -15,12 +15,14 @@ from PIL import Image
 
 import recap
 from recap.__main__ import main
-from recap.bench import folder, runner
+from recap.bench import counting, folder, runner
 from recap.bench.contenders import contenders
 from recap.bench.folder import RunFolder
 from recap.bench.manifest import Input
 from recap.bench.peers import PEERS, Peer, load
 from recap.config import RecapConfig
+from recap.lens import look
+from recap.roots import by_accepted
 
 TOKENS = 12
 TIME = ("T", "seconds", "turns")
@@ -170,6 +172,28 @@ def test_an_input_that_cannot_be_asked_is_a_record_with_a_sentence(target, input
     bad, good, long = runner.measure(target("llava"), asked, contenders(["recap"], ["paper"]), TOKENS)
     assert bad[0]["name"] == "" and "broken.png" in bad[0]["error"] and bad[0]["repeat"] == 0
     assert len(good) == 2 and "tokens" in long[0]["error"]
+
+
+def test_the_lens_looks_at_one_contender_in_nobodys_time(target, inputs, tmp_path):
+    """Once per input with a picture, at the answers in the records; what the others do and count stays the same."""
+    other = tmp_path / "blue.png"
+    Image.new("RGB", (20, 30), "blue").save(other)
+    asked = [*inputs, Input("four", "a", ("What is this?", "And this?"), (str(other),))]
+    model, made = target("llava"), contenders(["pld", "recap"], ["paper"])
+    plain = list(runner.measure(model, asked, made, TOKENS, 2))
+    seen = list(runner.measure(model, asked, made, TOKENS, 2, lens="recap paper"))
+    looked_at = [(r["repeat"], r["id"], r["name"]) for group in seen for r in group if "lens" in r]
+    assert looked_at == [(0, "one", "recap paper"), (0, "four", "recap paper")]
+    without = [[{key: value for key, value in record.items() if key != "lens"} for record in group] for group in seen]
+    assert [[fixed(r) for r in group] for group in without] == [[fixed(r) for r in group] for group in plain]
+    records = [record for group in seen for record in group]
+    found = counting.roots(records)
+    answer = recap.generate(model, "What is this?", asked[0].images, config=made[2].config, max_new_tokens=TOKENS).trace
+    look(model, answer, asked[0].images, [str(other)])
+    (first,) = (record["lens"] for record in records if record["id"] == "one" and "lens" in record)
+    assert first == [group._asdict() for group in by_accepted([answer])]
+    assert sum(group.roots for group in found) == sum(g["roots"] for r in records for g in r.get("lens", ())) > 0
+    assert all(0 <= group.changed <= 1 for group in found)
 
 
 def test_where_answers_part_and_how_close_it_was(target, inputs):
@@ -329,6 +353,7 @@ def test_an_interrupt_says_how_to_go_on(asked, tmp_path, capsys, monkeypatch):
         (["--max-new-tokens", "0"], "--max-new-tokens must be 1 or more"),
         (["--manifest", "no/such/file"], "no/such/file"),
         (["--set", "fusion=magic"], "fusion"),
+        (["--methods", "pld", "--lens"], "have recap among the methods"),
     ],
 )
 def test_bad_options_are_one_sentence_and_exit_2(arguments, words, capsys):

@@ -12,7 +12,8 @@ import torch
 import recap
 from recap.__main__ import main
 from recap.forced import Forced
-from recap.lens import by_accepted, look, mean_picture, verdicts
+from recap.lens import look, mean_picture
+from recap.roots import by_accepted, verdicts
 from recap.trace import Lens, Trace
 from recap.trace_json import TraceError
 from visual import export, listing, ribbon

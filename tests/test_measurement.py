@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import zipfile
 
 import pytest
 
@@ -13,16 +14,19 @@ from recap.bench import manifest
 from studio import measurement
 from studio.conversation import Conversation
 from studio.jobs import Answer
+from studio.limits import Limits
 from studio.measurement import Laboratory, Measurement
 from studio.worker import Refused, Worker
 
 from . import tiny
 
+LIMITS = Limits(characters=100, tokens=64, upload_megabytes=1, megapixels=1)
+
 
 def read(visitor=None, methods=("pld",), budget="auto", source="own", own="What is it?\n\n Why? ", picture=None, limit=6,
-         most=8, repeats=1):  # fmt: skip
+         most=8, repeats=1, file=None, lens=False):  # fmt: skip
     return measurement.read(
-        visitor or Conversation(), list(methods), budget, source, own, picture, limit, most, repeats, 100, 64
+        visitor or Conversation(), list(methods), budget, source, own, file, limit, most, repeats, lens, picture, LIMITS
     )
 
 
@@ -137,3 +141,35 @@ def test_an_input_that_cannot_be_asked_is_left_out(worker, tmp_path):
     over(job)
     assert job.state == "done" and job.answered == job.total and "error" in job.records[0]
     assert job.tables() == []
+
+
+def test_an_uploaded_manifest_with_the_lens(worker, tmp_path, monkeypatch):
+    """Its pictures are kept while they are used, in the folder of uploads, and the lens tells of RECAP's passes."""
+    monkeypatch.setenv("GRADIO_TEMP_DIR", str(tmp_path / "uploads"))
+    (tmp_path / "uploads").mkdir()
+    with zipfile.ZipFile(tmp_path / "own.zip", "w") as archive:
+        for number in range(2):
+            tiny.picture(number).save(tmp_path / f"{number}.png")
+            archive.write(tmp_path / f"{number}.png", f"images/{number}.png")
+        inputs = [{"prompt": "What is it?", "image": f"{number}.png"} for number in range(2)] + [{"prompt": "", "id": "bad"}]
+        archive.writestr("manifest.jsonl", "\n".join(map(json.dumps, inputs)))
+    job = read(methods=["pld", "recap"], budget="paper", source="file", file=str(tmp_path / "own.zip"), lens=True, most=12)
+    (folder,) = (tmp_path / "uploads").iterdir()
+    Laboratory(worker).begin(job)
+    over(job)
+    assert (job.state, job.error, job.done) == ("done", "", 2) and not folder.exists()
+    seen = {record["name"]: record.get("lens") for record in job.records}
+    assert seen["ar"] is None and seen["pld paper"] is None
+    assert sum(group["roots"] for group in seen["recap paper"]) > 0
+    titles = [table.title for table in job.tables()]
+    assert "Who needs the picture" in titles and "Left out" in titles
+    assert "Who needs the picture" in [one.title for one in job.pictures()]
+
+
+def test_the_lens_needs_recap_and_a_refused_file_leaves_nothing(tmp_path, monkeypatch):
+    monkeypatch.setenv("GRADIO_TEMP_DIR", str(tmp_path))
+    with pytest.raises(ValueError, match="have recap among the methods"):
+        read(methods=["pld"], lens=True)
+    with pytest.raises(ValueError, match="Choose a file first"):
+        read(source="file")
+    assert list(tmp_path.iterdir()) == []

@@ -5,6 +5,7 @@ Pure functions. S and tau are those of section 4.1, an input's turns pooled as i
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
@@ -13,6 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..roots import Roots
 from .contenders import PLAIN
 from .peers import REFERENCE
 
@@ -130,6 +132,22 @@ def everything(records: Sequence[dict[str, Any]], seed: int = 0) -> list[Cell]:
     found += cells(rows, ALL, seed)
     if any(len(record.get("turns", ())) > 1 for record in records):
         found += cells(measured(by_turns(records)), BY_TURNS, seed)
+    return found
+
+
+def roots(records: Sequence[dict[str, Any]]) -> list[Roots]:
+    """What the image lens found, over all records that have it: groups by accepted length (Figure 1, middle left)."""
+    groups: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    for record in records:
+        for group in record.get("lens", ()):
+            groups[group["accepted"]].append(group)
+    found = []
+    for name in sorted(groups):  # "0", "1-4", "5+"
+        count = sum(one["roots"] for one in groups[name])
+        changed, dependence = (
+            math.fsum(one["roots"] * one[figure] for one in groups[name]) / count for figure in ("changed", "dependence")
+        )
+        found.append(Roots(name, count, changed, dependence))
     return found
 
 

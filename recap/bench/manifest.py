@@ -42,8 +42,9 @@ class Manifest(NamedTuple):
     problems: list[str]
 
 
-def read(path: str | Path) -> Manifest:
-    """A manifest, or the one inside a folder. A line that cannot be used is left out and told in `problems`.
+def read(path: str | Path, inside: Path | None = None) -> Manifest:
+    """A manifest, or the one inside a folder. A line that cannot be used is left out and told in `problems`. `inside`: the
+    folder that pictures must be in, for manifests that strangers wrote.
 
     Raises ValueError with a sentence when there is no such file, or nothing in it can be used.
     """
@@ -54,7 +55,7 @@ def read(path: str | Path) -> Manifest:
         if not line.strip():
             continue
         try:
-            one = _input(json.loads(line), number, path.parent)
+            one = _input(json.loads(line), number, path.parent, inside)
             if one.id in inputs:
                 raise ValueError(f"another line before it has the id {one.id!r} too; give each input an id of its own")
             inputs[one.id] = one
@@ -115,7 +116,7 @@ def fingerprint(inputs: Iterable[Input]) -> str:
     return whole.hexdigest()[:12]
 
 
-def _input(raw: Any, number: int, folder: Path) -> Input:
+def _input(raw: Any, number: int, folder: Path, inside: Path | None) -> Input:
     """Raises ValueError with what is wrong."""
     if not isinstance(raw, dict):
         raise ValueError(f'expected an object such as {{"prompt": "..."}}, got {str(raw)[:40]}')
@@ -139,13 +140,16 @@ def _input(raw: Any, number: int, folder: Path) -> Input:
         "".join([*turns, str(name), category, *given]).encode()
     except UnicodeEncodeError:
         raise ValueError("it holds half of a surrogate pair, which is no Unicode text") from None
-    return Input(str(name), category, tuple(turns), tuple(_picture(folder, image) for image in given))
+    return Input(str(name), category, tuple(turns), tuple(_picture(folder, image, inside) for image in given))
 
 
-def _picture(folder: Path, name: str) -> str:
+def _picture(folder: Path, name: str, inside: Path | None) -> str:
     for place in (folder / name, folder / "images" / name):
-        if place.is_file():
-            return str(place)
+        try:
+            if (inside is None or place.resolve().is_relative_to(inside.resolve())) and place.is_file():
+                return str(place)
+        except OSError:  # a name that no file can have
+            continue
     raise ValueError(f"there is no picture {name!r} beside the file or in images/")
 
 

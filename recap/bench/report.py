@@ -66,7 +66,7 @@ def shown(table: tables.Table) -> Any:
 
 def pictures(records: Sequence[dict[str, Any]], cells: Sequence[Cell]) -> list[Any]:
     """The figures: S by category with intervals, its spread over inputs, time per input, where time goes."""
-    from visual import cdf, parts, ranges
+    from visual import cdf, dependence, parts, ranges
     from visual.report import Picture
 
     by_name: dict[str, list[float]] = {}
@@ -88,6 +88,12 @@ def pictures(records: Sequence[dict[str, Any]], cells: Sequence[Cell]) -> list[A
     def themed(made: Any) -> dict[str, Any]:
         return {theme: made(theme) for theme in THEMES}
 
+    roots = counting.roots(records)
+    seen = [
+        Picture("Who needs the picture", "Passes of RECAP by the drafts they accepted: where the model would choose otherwise "
+                "without the picture, and how much its choice depends on it (Figure 1).",
+                themed(lambda theme: dependence.spec(roots, theme))),
+    ] if roots else []  # fmt: skip
     return [
         Picture("Speed by category", "S with its 95 % interval over inputs; the dashed line is plain decoding.",
                 themed(lambda theme: ranges.spec(speeds, "S, times plain decoding", theme))),
@@ -97,6 +103,7 @@ def pictures(records: Sequence[dict[str, Any]], cells: Sequence[Cell]) -> list[A
                 themed(lambda theme: cdf.spec(by_name, theme))),
         Picture("Where the time goes", "Time of all inputs over their tokens.",
                 themed(lambda theme: parts.spec(spent, theme))),
+        *seen,
     ]  # fmt: skip
 
 

@@ -58,6 +58,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="also ask transformers' own generate on the same weights, greedy and with its prompt lookup",
     )
+    parser.add_argument(
+        "--lens", action="store_true",
+        help="also look where RECAP's passes need the picture: its mean colour and another input's picture in its place, after "
+        "all have answered and in nobody's time",
+    )  # fmt: skip
     shared.add_model(parser)
     shared.add_config(parser)
 
@@ -67,6 +72,7 @@ def run(options: argparse.Namespace) -> int:
     shared.check_counts(options, "limit", "repeat", "max_new_tokens")
     methods = list(METHODS) if options.methods == ["all"] else options.methods
     taking_part = contenders(methods, options.budget, shared.read_config(options))
+    lens = seer(taking_part) if options.lens else None
     manifest = manifests.read(options.manifest)
     for problem in manifest.problems:
         print(problem, file=sys.stderr)
@@ -77,11 +83,12 @@ def run(options: argparse.Namespace) -> int:
         target = shared.load_model(options)
         about = describe(target, manifest, options.seed or 0)
         chosen = configuration(target, inputs, taking_part, peers, options.max_new_tokens, options.repeat, options.seed)
+        chosen |= {"lens": lens} if lens else {}
         done = folder.open(chosen, about, chosen["names"])
         if done:
             print(f"{out} holds {len(done)} of {len(inputs) * options.repeat} inputs and repetitions", file=sys.stderr)
         try:
-            for records in _measured(target, inputs, taking_part, peers, options, done):
+            for records in _measured(target, inputs, taking_part, peers, options, done, lens):
                 folder.append(records)
         except KeyboardInterrupt:
             print(f"\nstopped; the same command with --out {out} goes on from here", file=sys.stderr)
@@ -120,6 +127,14 @@ def configuration(
     }  # fmt: skip
 
 
+def seer(taking_part: Sequence[Contender]) -> str:
+    """Whose answers the image lens looks at: the first contender that is RECAP. Raises ValueError where none is."""
+    for one in taking_part:
+        if one.method == "recap":
+            return one.name
+    raise ValueError("the lens looks at RECAP's passes: have recap among the methods")
+
+
 def describe(target: Any, manifest: manifests.Manifest, seed: int = 0) -> dict[str, Any]:
     """What else is worth knowing of a run, JSON types. `seed` draws the bootstrap."""
     from ..generation import versions
@@ -152,6 +167,7 @@ def _measured(
     names: Sequence[str],
     options: argparse.Namespace,
     done: set[tuple[int, str]],
+    lens: str | None,
 ) -> Iterator[list[dict[str, Any]]]:
     """The records that are missing, with a bar of answers and the time that is left."""
     from tqdm import tqdm
@@ -176,5 +192,5 @@ def _measured(
             bar.update()
 
         yield from runner.measure(
-            target, inputs, taking_part, options.max_new_tokens, options.repeat, peers, done, answered=answered
+            target, inputs, taking_part, options.max_new_tokens, options.repeat, peers, done, answered=answered, lens=lens
         )

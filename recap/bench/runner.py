@@ -12,6 +12,8 @@ from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 from typing import Any
 
 from ..generation import generate, stream
+from ..lens import looking
+from ..roots import by_accepted
 from ..session import Session
 from ..trace import Trace, first_difference
 from .contenders import PLAIN, Contender
@@ -64,10 +66,11 @@ def measure(
     done: Collection[Key] = (),
     proceed: Callable[[], bool] = lambda: True,
     answered: Callable[[str], None] = lambda name: None,
+    lens: str | None = None,
 ) -> Iterator[list[Record]]:
     """All of `pieces` at once, without the None between. `proceed` is asked at every pass, and with the first False the
     generator ends."""
-    for found in pieces(target, inputs, contenders, max_new_tokens, repeats, peers, done, answered):
+    for found in pieces(target, inputs, contenders, max_new_tokens, repeats, peers, done, answered, lens):
         if found is not None:
             yield found
         if not proceed():
@@ -83,10 +86,15 @@ def pieces(
     peers: Sequence[Peer] = (),
     done: Collection[Key] = (),
     answered: Callable[[str], None] = lambda name: None,
+    lens: str | None = None,
 ) -> Iterator[list[Record] | None]:
     """Yields the records of one input in one repetition after another: one for each contender and peer, with "error" where
     a peer failed, or a single one with "error" and no name for an input that this target cannot be asked. In between, None
     after every pass: there others may use the device, whose time is not counted, and there the generator may be closed.
+
+    `lens` names a contender whose answers about pictures are looked at through the image lens in the first repetition, with
+    their mean colour and with another input's picture in their place: after all have answered, and in nobody's time. What
+    it finds is in that contender's records, under "lens" (`recap.roots.by_accepted`).
 
     `done` are left out; memories are filled as if they had just been answered, up to `REBUILT` inputs back. `answered` is
     told the name after every answer. Call `warm_up` before. The contenders must include plain decoding; ids and names must
@@ -102,7 +110,10 @@ def pieces(
         for one in inputs[max(0, waiting[0] - REBUILT) : waiting[0]]:
             yield from _rebuild(target, one, sessions, max_new_tokens)
         for number in waiting:
-            records = yield from _ask(target, inputs[number], number + repeat, sessions, peers, max_new_tokens, answered)
+            looked_at = (lens, _other(inputs, number)) if lens is not None and repeat == 0 else None
+            records = yield from _ask(
+                target, inputs[number], number + repeat, sessions, peers, max_new_tokens, answered, looked_at
+            )
             by_name = {one.name: one for one in contenders}
             for record in records:
                 own = by_name.get(record["name"])
@@ -118,8 +129,9 @@ def _ask(
     peers: Sequence[Peer],
     max_new_tokens: int,
     answered: Callable[[str], None],
+    lens: tuple[str, str | None] | None,
 ) -> Generator[None, None, list[Record]]:
-    """The records of an input."""
+    """The records of an input. `lens`: whose answers are looked at, and the picture to put in place of the input's."""
     try:
         looked = look(target, one.images, bool(peers))
         yield
@@ -139,6 +151,7 @@ def _ask(
                     raise
                 answers[name], failed[name] = [], _sentence(error)
             answered(name)
+        roots = (yield from _look(target, answers[lens[0]], one.images, lens[1])) if lens and one.images else None
     except ValueError as error:
         return [{"id": one.id, "category": one.category, "name": "", "error": _sentence(error)}]
     places = {name: place for place, name in enumerate(answers)}
@@ -149,8 +162,31 @@ def _ask(
         return (_record if name in sessions else _peer_record)(answers[name], answers[PLAIN], looked)
 
     return [
-        {"id": one.id, "category": one.category, "name": name, "place": places[name]} | made(name) for name in names
-    ]
+        {"id": one.id, "category": one.category, "name": name, "place": places[name]} | made(name)
+        | ({"lens": roots} if roots is not None and lens and name == lens[0] else {})
+        for name in names
+    ]  # fmt: skip
+
+
+def _other(inputs: Sequence[Input], number: int) -> str | None:
+    """A picture of the next input that has another one; None where there is none."""
+    own = set(inputs[number].images)
+    return next(
+        (image for one in [*inputs[number + 1 :], *inputs[:number]] for image in one.images if image not in own), None
+    )
+
+
+def _look(
+    target: Any, traces: Sequence[Trace], images: Sequence[str], other: str | None
+) -> Generator[None, None, list[dict[str, Any]]]:
+    """What the lens finds at the roots of the passes of an input, by accepted length. A turn that it cannot follow, because
+    its chat is not the same tokens when it is written anew, is left out."""
+    for trace in traces:
+        try:
+            yield from looking(target, trace, images, () if other is None else (other,))
+        except ValueError:
+            pass
+    return [group._asdict() for group in by_accepted(traces)]
 
 
 def _sentence(error: Exception) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .counting import ALL, LONG, PARTS, SLOWER, Cell, Estimate
+from .counting import ALL, LONG, PARTS, SLOWER, Cell, Estimate, roots
 from .peers import REFERENCE
 
 
@@ -25,7 +25,7 @@ def tables(cells: Sequence[Cell], records: Sequence[dict[str, Any]], problems: S
     """All tables of a run that have a row."""
     made = [
         speed(cells), overall(cells), writing(cells), over_reference(cells), split(cells), latency(cells),
-        differences(records), left_out(records, problems),
+        needs_picture(records), differences(records), left_out(records, problems),
     ]  # fmt: skip
     return [table for table in made if table.rows]
 
@@ -101,6 +101,18 @@ def latency(cells: Sequence[Cell]) -> Table:
     return Table(
         "Seconds per input", "Percentiles over inputs; the turns of an input are summed.", ("", "P50", "P90", "P95", "P99"),
         tuple((cell.name, *(f"{one:.2f}" for one in cell.latency)) for cell in _all(cells)),
+    )  # fmt: skip
+
+
+def needs_picture(records: Sequence[dict[str, Any]]) -> Table:
+    """Where the passes of RECAP depend on the picture, by how many drafts they accepted; without rows where nobody looked."""
+    return Table(
+        "Who needs the picture",
+        "The model's choice at the roots of passes, with the picture and with its mean colour or another input's picture in "
+        "its place. changes: the choice is another one then. dependence: by how much its log probability falls at least, nats "
+        "(Figure 1).",
+        ("accepted drafts", "passes", "changes", "dependence"),
+        tuple((one.accepted, str(one.roots), f"{one.changed:.0%}", f"{one.dependence:.2f}") for one in roots(records)),
     )  # fmt: skip
 
 

@@ -64,7 +64,7 @@ def run(options: argparse.Namespace) -> int:
 
 def report(trace: Trace) -> str:
     """Every token with its verdict, what the passes' roots say, and what Figure 1 makes of them."""
-    from ..lens import by_accepted
+    from ..roots import by_accepted
     from .trace import visible
 
     lens: Any = trace.lens
