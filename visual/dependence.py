@@ -45,7 +45,8 @@ def spec(groups: Sequence[Roots], theme: str = "light") -> Spec:
             "griddash": "dot", "gridwidth": 0.5, "title": {**title, "text": "choices that change"},
         },
         "yaxis2": {
-            **axis, "range": [1.15 * least, 1.15 * most], "overlaying": "y", "side": "right", "showgrid": False,
+            **axis, "range": [1.15 * least, 1.15 * most], "overlaying": "y", "side": "right", "showgrid": False, "tickmode": "auto",
+            "nticks": 5,
             "title": {**title, "text": "dependence, nats"},
         },
     }  # fmt: skip
