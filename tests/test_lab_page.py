@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import re
+import zipfile
 from pathlib import Path
 
 from playwright.sync_api import Page, expect
@@ -67,3 +68,25 @@ def test_stopped_and_refused(page: Page) -> None:
     page.click("#lab-start")
     expect(page.locator("#lab-notice")).to_contain_text("Write a prompt or more", timeout=SOON)
     expect(page.locator("#lab-start")).to_be_enabled()
+
+
+def test_a_manifest_of_ones_own(page: Page, tmp_path: Path, picture: Path) -> None:
+    choose(page, "", 6, ("RECAP",))
+    page.get_by_label("My own manifest").check()
+    expect(page.locator("#lab-own")).to_be_hidden(timeout=SOON)
+    page.click("#lab-start")
+    expect(page.locator("#lab-notice")).to_contain_text("Choose a file first", timeout=SOON)
+    with zipfile.ZipFile(tmp_path / "own.zip", "w") as archive:
+        archive.write(picture, "red.png")
+        lines = [{"prompt": "What colour is it?", "image": "red.png", "category": "<i>colours</i>"}, {"prompt": "?", "image": "no"}]
+        archive.writestr("manifest.jsonl", "\n".join(map(json.dumps, lines)))
+    page.set_input_files("#lab-file input[type=file]", str(tmp_path / "own.zip"))
+    expect(page.locator("#lab-file")).to_contain_text("own.zip", timeout=SOON)
+    page.locator("#lab-lens input").check()
+    page.click("#lab-start")
+    measured(page, "All 2 answers are measured")
+    expect(page.locator("#lab-notice")).to_have_text("")
+    expect(page.locator("#lab-tables")).to_contain_text("<i>colours</i>")
+    expect(page.locator("#lab-tables")).to_contain_text("there is no picture 'no'")
+    (ours,) = [record for record in map(json.loads, saved(page, "jsonl").splitlines()) if record["name"] == "recap auto"]
+    assert ours["identical"] and "lens" in ours
