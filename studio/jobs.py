@@ -13,6 +13,8 @@ from recap.config import RecapConfig
 from recap.race import Race
 from recap.trace import Step, Trace
 
+from . import familiar
+
 if TYPE_CHECKING:
     from .conversation import Conversation
     from .worker import Worker
@@ -171,6 +173,8 @@ class Answer(Job):
 
     def _pieces(self, target: Any) -> Iterator[None]:
         session = self.conversation.session(target, self.config)
+        familiar.show(session, self._pictures)
+        yield
         with recap.stream(
             target, self.prompt, self._pictures, method=self.method, max_new_tokens=self.max_new_tokens,
             temperature=self.temperature, seed=self.seed, session=session,
