@@ -39,8 +39,8 @@ MOST_EVENTS = 1000
 def build(worker: Worker, metrics: Metrics | None = None, watched: bool | str = False) -> inputs.Checked:
     """The page and its endpoints around one worker. `watched`: whether /metrics is served, or the token that it needs."""
     metrics = metrics or Metrics()
-    desk = Desk(worker, recordings.load(HERE / "assets" / "traces"))
     cards = examples(HERE / "assets" / "examples")
+    desk = Desk(worker, recordings.load(HERE / "assets" / "traces"), cards)
     gr.set_static_paths([parts.PLOTLY, HERE / "assets" / "examples"])
 
     with inputs.Checked(title="RECAP Studio", analytics_enabled=False, fill_width=True) as page:

@@ -37,8 +37,11 @@ BUSY = "The last answer is still being written: stop it, or wait for its end."
 class Desk:
     """One for the whole page; what belongs to one visitor is in its Conversation."""
 
-    def __init__(self, worker: Worker, recordings: Sequence[tuple[str, Trace]] = ()) -> None:
-        self.worker = worker
+    def __init__(
+        self, worker: Worker, recordings: Sequence[tuple[str, Trace]] = (), cards: Sequence[tuple[str | None, str]] = ()
+    ) -> None:
+        """`recordings`: traces to look at before the first answer, by name; `cards`: examples, (picture or None, question)."""
+        self.worker, self._cards = worker, list(cards)
         self.shelf = Shelf(megabytes=worker.limits.traces_megabytes)
         self.visitors = Visitors(
             limits=worker.limits, gone=lambda conversation: self.shelf.drop(conversation.key),
@@ -59,7 +62,7 @@ class Desk:
         mine = self.visitors.arrive(session_hash, key or None, sure is True)
         if mine.on_show is None and not mine.messages:
             mine.on_show = self._first
-        resumed = mine.busy or bool(mine.messages)
+        resumed, broken = mine.busy or bool(mine.messages), mine.busy
         yield {**self._now(mine), "image": mine.picture, "status": wording.status(self.worker)}
         while self.worker.loading:
             time.sleep(1)
@@ -73,7 +76,7 @@ class Desk:
         ending = ""
         if mine.latest is not None and mine.messages:
             wording.say(mine.messages, self.worker, mine.latest)
-            ending = wording.ending(mine.latest)
+            ending = wording.ending(mine.latest, reloaded=broken)
         yield {**self._now(mine), "image": mine.picture, "notice": ending}
 
     def ask(
@@ -156,13 +159,11 @@ class Desk:
     def race(
         self, mine: Conversation, question: str, path: str | None, first: str, second: str, most: int, *steer: Any
     ) -> Iterator[Change]:
-        """Two methods on one question; without a question, on the last one and its picture."""
+        """Two methods on one question; without a question, on the last one and its picture, or on an example."""
         try:
             _free(mine)
             if isinstance(question, str) and not question.strip():
-                if mine.latest is None:
-                    raise ValueError("Type a question to race on, or ask one first: the race then repeats it.")
-                question, path = mine.latest.prompt, mine.latest.picture or mine.picture
+                question, path = self._to_race(mine, path)
             question, most = self._asked(question, most)
             inputs.picture(path, self.worker.limits.megapixels)
             temperature, config = settings.read(*steer)
@@ -191,6 +192,19 @@ class Desk:
             self._show(mine, trace, "race")
         yield {"player": self._player(mine), "notice": wording.ending(job), "status": wording.status(self.worker),
                **self._buttons(mine)}  # fmt: skip
+
+    def _to_race(self, mine: Conversation, path: str | None) -> tuple[str, str | None]:
+        """What is raced where nothing was typed: the last question, else the example that the recording on show answered, or
+        one without a picture. Raises ValueError where a picture waits for a question."""
+        if mine.latest is not None:
+            return mine.latest.prompt, mine.latest.picture or mine.picture
+        if path is not None or not self._cards:
+            raise ValueError("Type a question to race on, or ask one first: the race then repeats it.")
+        shown = self.shelf.get(mine.on_show) if mine.on_show else None
+        asked = shown.messages[-1]["content"].split("\n") if shown is not None and shown.messages else []
+        alike = [card for card in self._cards if card[1] in asked]
+        image, question = next(iter(alike or [card for card in self._cards if card[0] is None] or self._cards))
+        return question, image
 
     def measure(
         self, mine: Conversation, methods: Any, budget: Any, source: Any, own: Any, file: str | None, limit: Any, most: Any,

@@ -222,7 +222,7 @@ def memory() -> gr.Button:
 def traces() -> tuple[gr.File, gr.HTML]:
     with gr.Row(equal_height=False):
         gr.Button("Download this trace", elem_id="trace-download", min_width=150)
-        upload = gr.File(label="Open a trace file (.json, .json.gz)", elem_id="trace-upload", height=130, min_width=200,
+        upload = gr.File(label="Open a trace file (.json, .json.gz)", elem_id="trace-upload", height=160, min_width=200,
                          file_count="single", type="filepath")  # fmt: skip
     told = notice("trace-notice")
     room("trace-list")
@@ -234,7 +234,10 @@ def lab() -> tuple[list[Any], gr.Button, gr.Button]:
     plain('<p class="muted">Several methods answer the same inputs in turns, each with memories of its own, and are compared with '
           "plain decoding: speed, accepted tokens, and whether the tokens are the same. Only a method's own time counts, and yet "
           "measure while nobody else is asking.</p>", "lab-words")  # fmt: skip
-    choices = [(label, name) for name, label in METHODS.items() if name in recap.METHODS and name != "ar"]
+    choices = [
+        (label if label.lower() == name else f"{label} ({name})", name) for name, label in METHODS.items()
+        if name in recap.METHODS and name != "ar"
+    ]  # fmt: skip
     methods = gr.CheckboxGroup(choices, value=list(DEFAULT_METHODS), label="Methods", elem_id="lab-methods")
     with gr.Row(equal_height=True, elem_id="lab-choices"):
         source = gr.Radio([("30 that come with RECAP", "shipped"), ("My own prompts", "own"), ("My own manifest", "file")],
@@ -244,7 +247,7 @@ def lab() -> tuple[list[Any], gr.Button, gr.Button]:
     own = gr.Textbox(label="Own prompts, one on each line; a picture on the page goes with all of them", lines=3, max_lines=8,
                      visible=False, elem_id="lab-own")  # fmt: skip
     file = gr.File(label="A manifest: JSONL, a line is {\"prompt\": …} with \"id\", \"category\" and \"image\" if you like; or a ZIP of "
-                   "one with its pictures", height=110, visible=False, file_count="single", type="filepath", elem_id="lab-file")  # fmt: skip
+                   "one with its pictures", height=160, visible=False, file_count="single", type="filepath", elem_id="lab-file")  # fmt: skip
     with gr.Row(equal_height=True, elem_id="lab-numbers"):
         limit = gr.Number(6, label="Inputs, at most", precision=0, minimum=1, maximum=50, elem_id="lab-limit", min_width=110)
         most = gr.Number(48, label="Tokens each", precision=0, minimum=1, elem_id="lab-tokens", min_width=110)
@@ -277,7 +280,7 @@ def settings() -> tuple[gr.Slider, list[Any], gr.Button, gr.Button]:
     controls: list[Any] = [
         gr.Slider(0, 2, temperature, step=0.05, label="Temperature", info="0: always the likeliest token", elem_id="temperature"),
         gr.Dropdown(defaults.BUDGET_CHOICES, value=budget, label="Budget", filterable=False, elem_id="budget",
-                    info="How many of them a pass gets"),
+                    info="How many candidates a pass gets"),
         gr.Slider(0, 255, nodes, step=1, label="Candidates per pass", info="At most; the paper's 63 suit a large GPU", elem_id="nodes"),
         gr.Slider(1, 20, depth, step=1, label="Depth of the tree", elem_id="depth"),
     ]  # fmt: skip

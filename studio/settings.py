@@ -15,7 +15,7 @@ FUSION_NAMES = {
     "gate": "gate: the most confident row",
     "backoff": "backoff: the longest key's row",
 }
-BUDGET_NAMES = {"auto": "auto: what pays on this machine", "paper": "paper: always that many"}
+BUDGET_NAMES = {"auto": "auto: what pays on this machine", "paper": "paper: always that many, and up to 4 that repeat the text"}
 
 
 def defaults() -> list[Any]:

@@ -98,7 +98,7 @@ def views(shelf: Shelf, visitors: Visitors, worker: Worker) -> list[View]:
                 step, look, None, dense, places, frame if frame[0] else None
             ),
             "tall": tall and not alone, "node": telling, "step": step.index,
-            "caption": summary.caption(step, len(trace.steps), ended),
+            "caption": summary.caption(step, len(trace.steps) if trace.finish_reason else 0, ended),
         }  # fmt: skip
         if wish.get("whole") is not False:
             found["inspector"] = inspector.html(step, telling, trace.config)
@@ -155,8 +155,12 @@ def views(shelf: Shelf, visitors: Visitors, worker: Worker) -> list[View]:
 
     def traces(wish: Any) -> dict[str, Any]:
         mine = visitors.known(wish.get("key"))
-        own = [(name, trace) for name in (mine.shown if mine else ()) if (trace := shelf.get(name)) is not None]
-        return {"list": listing.traces([("Of this page", own[::-1]), ("Recordings", shelf.pinned())], wish.get("id"))}
+        own = [(name, trace) for name in (mine.shown if mine else ())[::-1] if (trace := shelf.get(name)) is not None]
+        groups = [
+            (heading, [one for one in own if shelf.note(one[0]) == kind])
+            for kind, heading in (("answer", "Your answers"), ("race", "From your races"), ("file", "From files"))
+        ]
+        return {"list": listing.traces([*groups, ("Recordings", shelf.pinned())], wish.get("id"))}
 
     def lens(wish: Any) -> dict[str, Any]:
         """Look which words of the last answer need its picture. Asked again and again, until "ended"."""

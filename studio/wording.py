@@ -35,15 +35,16 @@ def notice(sentence: str) -> str:
     return f'<p role="alert">{text.html(sentence)}</p>' if sentence else ""
 
 
-def ending(answer: Job) -> str:
-    """Why an answer or a race ended, where that needs a word, as HTML."""
+def ending(answer: Job, reloaded: bool = False) -> str:
+    """Why an answer or a race ended, where that needs a word, as HTML. `reloaded`: it was stopped by loading the page anew."""
     if answer.state == "failed":
         return notice(answer.error)
     if isinstance(answer, Contest):
         whole = answer.race is not None and answer.race.finished
         return "" if whole else notice("The race was stopped; both lanes show how far they came.")
     if answer.stopped and answer.said and answer.trace.finish_reason == "cancelled":
-        return notice(f"Stopped after {tokens(len(answer.trace.token_ids))}; what was said is kept.")
+        why = "Loading the page anew stopped the answer" if reloaded else "Stopped"
+        return notice(f"{why} after {tokens(len(answer.trace.token_ids))}; what was said is kept.")
     if answer.trace and answer.trace.finish_reason == "length":
         return notice(f"The answer ends here because it reached the limit of {tokens(answer.max_new_tokens)}.")
     return ""

@@ -239,7 +239,7 @@ def shows(page: Page, now: int | None = None, passes: int | None = None) -> None
     wanted = re.compile(f"^{now or '[0-9]+'} / {passes or '[0-9]+'}$")
     expect(page.locator("#where .room")).to_have_text(wanted, timeout=SOON)
     if now is not None:
-        expect(page.locator("#caption .facts")).to_contain_text(f"Pass {now} of", timeout=SOON)
+        expect(page.locator("#caption .facts")).to_contain_text(re.compile(rf"Pass {now}\b"), timeout=SOON)
 
 
 def nodes(page: Page) -> Locator:

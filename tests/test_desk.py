@@ -226,9 +226,23 @@ def test_a_picture_that_cannot_be_read_is_told(desk: Desk, tmp_path: Path) -> No
     assert mine.picture is None
 
 
+def test_a_race_before_anything_was_asked_is_about_an_example(desk: Desk, picture: str) -> None:
+    """The one that the recording on show answered, else one without a picture."""
+    desk._cards = [(picture, "What is it?"), (None, "Say five words.")]
+    mine = arrived(desk)
+    race(desk, mine)
+    assert (mine.latest_contest.prompt, mine.latest_contest.picture) == ("Say five words.", None)
+    trace = synthetic.trace(random.Random(0), steps=2)
+    trace.messages = [{"role": "user", "content": "[picture]\nWhat is it?"}]
+    desk.shelf.pin(trace, "shown", note="recording")
+    mine.on_show = "shown"
+    race(desk, mine)
+    assert (mine.latest_contest.prompt, mine.latest_contest.picture) == ("What is it?", picture)
+
+
 def test_a_race_without_a_question_repeats_the_last_one_and_its_picture(desk: Desk, picture: str) -> None:
     mine = arrived(desk)
-    assert "Type a question to race on" in race(desk, mine)[0]["notice"]
+    assert "Type a question to race on" in race(desk, mine, "", picture)[0]["notice"]
     ask(desk, mine, "What is it?", picture)
     ask(desk, mine, "Why?", picture)
     messages = [dict(one) for one in mine.messages]

@@ -81,9 +81,9 @@ def test_averages_stand_beside_the_papers(trace: Trace) -> None:
 def test_nothing_to_show_is_a_sentence(trace: Trace) -> None:
     silent = replace(trace, steps=[tree(0, [-1], [[0.0] * 3]), *trace.steps, tree(3, [-1], [[0.0] * 3])])
     first, last = weights.spec(silent, 0), weights.spec(silent, 3)
-    assert first["data"] == [] and "No rows were mixed" in first["layout"]["annotations"][0]["text"]
+    assert first["data"] == [] and "No candidate came from the memories" in first["layout"]["annotations"][0]["text"]
     assert [one["name"] for one in last["data"]] == ["rank 1", "rank 2", "rank 3"]
-    (said,) = [note for note in last["layout"]["annotations"] if note["text"].startswith("No memory was asked")]
+    (said,) = [note for note in last["layout"]["annotations"] if note["text"].startswith("No candidate of this pass")]
     heads = [note for note in last["layout"]["annotations"] if note.get("yanchor") == "bottom"]
     high = 168 - last["layout"]["margin"]["t"] - last["layout"]["margin"]["b"]  # the page's
     middle, half = high * said["y"], said["font"]["size"] * 1.3 * len(said["text"].split("<br>")) / 2

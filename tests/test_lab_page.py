@@ -13,7 +13,7 @@ from playwright.sync_api import Page, expect
 from .app_fixtures import PATIENCE, SOON, see
 
 
-def choose(page: Page, prompts: str, tokens: int, methods: tuple[str, ...] = ("Prompt lookup",)) -> None:
+def choose(page: Page, prompts: str, tokens: int, methods: tuple[str, ...] = ("Prompt lookup (pld)",)) -> None:
     see(page, "lab")
     for box in page.locator("#lab-methods input[type=checkbox]").all():
         box.set_checked(box.get_attribute("name") in methods or box.evaluate("(it) => it.parentElement.innerText.trim()") in methods)

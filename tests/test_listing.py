@@ -69,17 +69,20 @@ def test_what_the_model_was_shown_is_told_and_harmless() -> None:
     made.pictures = [{"width": 3}, {"evidence": "odd"}, {"evidence": {"words": 5}}]
     assert listing.seen(made) == ""
     looked = {"words": "TOTAL | 17.90\n15 lines", "found": "The picture says: TOTAL: 17.90."}
-    made.pictures = [{"evidence": looked}, {"evidence": {"words": HOSTILE, "found": 5}}]
+    made.pictures = [{"evidence": looked}, {"evidence": {"words": HOSTILE[0], "found": 5}}]
     page = Page(listing.origin(made, "answer"))
-    assert "What the model was shown TOTAL | 17.90 15 lines" in page.words
+    parts = ["What the model was shown", "Picture 1 of 2", "TOTAL | 17.90 15 lines", "Picture 2 of 2", "Looked up for the question"]
+    places = [page.words.index(part) for part in parts]
+    assert places == sorted(places)
     assert "The picture says: TOTAL: 17.90." in page.words
-    assert {tag for tag, _ in page.elements} <= {"p", "q", "b", "details", "summary", "div", "pre", "button"}
+    assert {tag for tag, _ in page.elements} <= {"p", "q", "b", "details", "summary", "div", "pre", "h4", "button"}
 
 
 def test_the_lens_is_offered_for_an_ended_answer_of_this_page_about_a_picture() -> None:
     made = about("What is it?")
+    made.pictures = [{"width": 3}]  # an earlier question's
     assert listing.LOOK not in listing.origin(made, "answer")
-    made.pictures = [{"width": 3}]
+    made = about("[picture]\nWhat is it?")
     assert listing.LOOK in listing.origin(made, "answer") and listing.LOOK not in listing.origin(made, "file")
     made.finish_reason = ""
     assert listing.LOOK not in listing.origin(made, "answer")

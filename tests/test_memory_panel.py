@@ -96,7 +96,7 @@ def test_what_a_context_retrieves_now() -> None:
     }
     page = panels.Page(memory.retrieved(["x", " the", " cat", "\n"], found, panels.WORDS.__getitem__))
     assert page.words == (
-        "After “␣the” “␣cat” “⏎” memory holds: token G C U ␣hat 75 50 ␣head 50 ␣sat 25 Nothing in G. Numbers in %."
+        "After “␣the” “␣cat” “⏎” memory holds now: token G C U ␣hat 75 50 ␣head 50 ␣sat 25 Nothing in G. Numbers in %."
     )
     nothing = dict.fromkeys("GCU")
     assert "Nothing: none of G, C, U" in memory.retrieved([" cat"], nothing, str)
@@ -106,9 +106,9 @@ def test_what_a_context_retrieves_now() -> None:
 def test_what_was_recorded_at_a_node() -> None:
     step = panels.tree()
     assert panels.Page(memory.recorded(step, 1)).words == (
-        "After “␣cat” “␣sat” memory holds: token G C U ␣hat 88 ␣dog 12 Nothing in G and C. Numbers in %."
+        "After “␣cat” “␣sat” when this pass began, memory held: token G C U ␣hat 88 ␣dog 12 Nothing in G and C. Numbers in %."
     )
-    assert "After “␣cat” “␣sat” “␣hat” memory holds: Nothing" in panels.Page(memory.recorded(step, 3)).words
+    assert "After “␣cat” “␣sat” “␣hat” when this pass began, memory held: Nothing" in panels.Page(memory.recorded(step, 3)).words
     for node in (-1, 5):
         with pytest.raises(ValueError, match="node must be from 0 to 4"):
             memory.recorded(step, node)

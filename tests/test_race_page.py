@@ -81,8 +81,6 @@ def test_a_race_to_its_end(page: Page, picture: Path) -> None:
 
 
 def test_a_race_without_a_question_repeats_the_last_one(page: Page) -> None:
-    page.click("#race")
-    expect(page.locator("#notice")).to_contain_text("Type a question to race on, or ask one first", timeout=SOON)
     ask(page, "Name three colours.", tokens=16, nodes=8)
     said = answered(page)
     page.click("#race")
@@ -136,3 +134,12 @@ def test_the_methods_of_both_lanes_can_be_chosen(page: Page) -> None:
     see(page, "steps")
     trace = downloaded(page)
     assert trace.method == "recap" and trace.comparison.identical and where(page)[1] == len(trace.steps)
+
+
+def test_the_first_thing_a_visitor_presses_may_be_the_race(page: Page) -> None:
+    """It races an example then."""
+    page.click("#race")
+    expect(page.locator("#race-words")).to_contain_text("Name the twelve months of the year.", timeout=SOON)
+    expect(page.locator("#stop")).to_be_enabled(timeout=SOON)
+    page.click("#stop")
+    expect(page.locator("#send")).to_be_enabled(timeout=PATIENCE)

@@ -182,9 +182,9 @@ def test_lists_and_files(room: Room) -> None:
     listed = room.traces(key=room.visitor.key, id="mine")["list"]
     buttons = Page(listed).elements
     assert [one["data-trace"] for tag, one in buttons if tag == "button"][0] == "mine"
-    assert "Of this page" in listed and "long gone" not in listed
+    assert "Your answers" in listed and "long gone" not in listed
     strangers = room.traces(key="nobody's", id=None)["list"]
-    assert "Of this page" not in strangers and RECORDED[0][0] in strangers
+    assert "Your answers" not in strangers and RECORDED[0][0] in strangers
     saved = room.saved(id=RECORDED[0][0])
     assert Trace.from_json(saved["text"]) == RECORDED[0][1]
     assert saved["name"].startswith("recap-trace-20") and saved["name"].endswith(".json")
@@ -205,7 +205,7 @@ def test_the_models_own_choice_has_a_place_in_memory_too(room: Room) -> None:
     """The page sends node -1 when the reader has chosen it."""
     name, trace = RECORDED[0]
     seen = room.memory(key=room.visitor.key, id=name, step=7, node=-1)
-    assert "error" not in seen and "memory holds" in Page(seen["found"]).words
+    assert "error" not in seen and "memory held" in Page(seen["found"]).words
 
 
 def test_memory_of_the_visitors_own_answer_is_what_it_holds_now(engine: Room) -> None:

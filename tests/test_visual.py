@@ -317,7 +317,7 @@ def test_numbers_and_caption_and_status() -> None:
     assert summary.numbers(None).count("<dd>–</dd>") == 5
     chosen = replace(trace.steps[1], expected_tokens=1.5, expected_ms=12.0, plain_ms=10.0)
     gain = len(chosen.committed) * 10.0 / (chosen.draft_ms + chosen.verify_ms + chosen.update_ms)
-    assert f"{gain:.1f} × plain decoding's speed, 1.2 × expected" in summary.caption(chosen)
+    assert f"{gain:.1f} × plain decoding's speed (1.2 × hoped for)" in summary.caption(chosen)
     assert "plain decoding" not in summary.caption(trace.steps[1]) and "gain" not in summary.caption(chosen)
     for name, told in (("S, ", "twice as fast"), ("tau, ", "how many tokens a pass of the model gave, on average")):
         assert re.search(f'title="{name.strip(", ")}[^"]*{told}[^"]*"><dd>[^<]*</dd><dt>{name}', summary.numbers(both))

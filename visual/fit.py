@@ -54,7 +54,7 @@ class Look:
     """Longest token, average letters: the first with which the tree is as narrow as its frame."""
 
 
-ROOMY = Look(38, False, 16, 8, 112, 48, 7, 4.5, (12, 11, 11.5), (9.5, 8, 6.5, 5))
+ROOMY = Look(38, False, 16, 8, 112, 52, 7, 4.5, (12, 11, 11.5), (9.5, 8, 6.5, 5))
 DENSE = Look(15, True, 10, 10, 88, 25, 4, 3.5, (10, 9.5, 10.5), (7.5, 6, 5, 4, 3, 2.4, 1.5))
 LEAF = 3.5
 """Beside: letters of a token without candidates after it that widen its column; it may have more where there is room."""

@@ -43,7 +43,8 @@ def origin(trace: Trace, kind: str) -> str:
     }[kind]
     about = ", ".join((escape(trace.model), escape(name(trace)), f"{escape(trace.device)} {escape(trace.dtype)}"))
     hint = " Ask something to see your own." if kind == "recording" else ""
-    look = LOOK if kind == "answer" and trace.pictures and trace.finish_reason and trace.token_ids and not trace.lens else ""
+    brought = bool(trace.messages) and "[picture]" in trace.messages[-1]["content"].split("\n")
+    look = LOOK if kind == "answer" and brought and trace.finish_reason and trace.token_ids and not trace.lens else ""
     asked = f'<p class="origin">{words} <q>{escape(shorten(question(trace), 70))}</q> · {about}.{hint}{lens.count(trace)}{look}</p>'
     return asked + seen(trace)
 
@@ -52,10 +53,13 @@ def seen(trace: Trace) -> str:
     """What a model that cannot see was shown instead of the pictures: its front end's words, and what was looked up for
     the question, folded; empty for a model that sees."""
     known = [one for picture in trace.pictures if isinstance(one := picture.get("evidence"), dict)]
-    notes = [one[part] for part in ("words", "found") for one in known if isinstance(one.get(part), str)]
-    if not notes:
+    words = [one["words"] for one in known if isinstance(one.get("words"), str)]
+    found = [one["found"] for one in known if isinstance(one.get("found"), str)]
+    if not words and not found:
         return ""
-    shown = "".join(f"<pre>{html(note)}</pre>" for note in notes)
+    heads = [f"<h4>Picture {at} of {len(words)}, in the order they came</h4>" if len(words) > 1 else "" for at in range(1, len(words) + 1)]
+    shown = "".join(f"{head}<pre>{html(note)}</pre>" for head, note in zip(heads, words))
+    shown += "".join(f"<h4>Looked up for the question</h4><pre>{html(note)}</pre>" for note in found)
     return f'<details class="seen"><summary>What the model was shown</summary><div>{shown}</div></details>'
 
 

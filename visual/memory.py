@@ -109,15 +109,17 @@ def recorded(step: Step, node: int) -> str:
     while step.parents[path[0]] >= 0 and len(path) < 3:
         path.insert(0, step.parents[path[0]])
     found = dict(zip(MEMORY_NAMES, knowledge.rows(step, node)))
-    return _section(_found([step.text(at) for at in path], found, step.table.text))
+    return _section(_found([step.text(at) for at in path], found, step.table.text, "when this pass began, memory held"))
 
 
-def _found(context: list[str], found: dict[str, Any], name_of: Callable[[int], str]) -> str:
+def _found(
+    context: list[str], found: dict[str, Any], name_of: Callable[[int], str], held: str = "memory holds now"
+) -> str:
     if not context:
         return '<p class="aside">Choose a token to see what memory holds for the text up to it.</p>'
     last = " ".join(quote(token, 16) for token in context)
     there = [name for name in MEMORY_NAMES if found[name] is not None]
-    head = f"<p>After {escape(last)} memory holds:</p>"
+    head = f"<p>After {escape(last)} {held}:</p>"
     if not there:
         return f'{head}<p class="aside">Nothing: none of G, C, U has seen the model at a text that ends like this.</p>'
     columns = [rowtable.column(name, NAMES[name], found[name]) for name in MEMORY_NAMES]

@@ -68,10 +68,11 @@ def caption(step: Step | None, passes: int = 0, ended: bool = False) -> str:
         f"{spent:.0f} ms" if spent < 2000 else f"{spent / 1000:.1f} s",
     ]
     if step.expected_gain is not None:
-        speeds = f"{step.gain:.1f} × plain decoding's speed, {step.expected_gain:.1f} × expected"
+        speeds = f"{step.gain:.1f} × plain decoding's speed ({step.expected_gain:.1f} × hoped for)"
         facts.append(f'<span title="{_GAIN}">{speeds}</span>')
     said = "".join(chip(step.text(node), knowledge.proposer(step, node)) for node in accepted)
-    none = "The model accepted none of them." if candidates else "Nothing was proposed."
+    idle = "Nothing was proposed" + (": no guess promised to be worth its time." if step.expected_gain is not None else ".")
+    none = "The model accepted none of them." if candidates else idle
     story = f"The model accepted {said}." if accepted else none
     if step.bonus is not None:
         where = "instead" if step.children(reasons.end_of_path(step)) else "next"
@@ -85,7 +86,7 @@ def caption(step: Step | None, passes: int = 0, ended: bool = False) -> str:
 
 _GAIN = (
     "Tokens per second of this pass, relative to plain decoding (AR). "
-    "Expected: what the budget hoped for when it chose how many candidates to try."
+    "Hoped for: what the budget hoped for when it chose how many candidates to try."
 )
 
 
@@ -103,7 +104,7 @@ def legend() -> str:
         f'<li title="{NAMES[name]}"><b class="dot from-{name}">{name[0].upper()}</b>{_KEYS[name]}</li>'
         for name in ("G", "C", "U", "suffix")
     ]
-    parts.append('<li><b class="dot from-bonus">+</b>the model\'s own</li>')
+    parts.append('<li><b class="dot from-bonus">+</b>the model\'s own</li><li><b>◆</b>the last token so far</li>')
     parts.append('<li><b class="line thick"></b>accepted</li><li><b class="line"></b>refused</li>')
     return '<ul class="legend">' + "".join(parts) + "</ul>"
 

@@ -18,8 +18,8 @@ LEAST_BARS = 12
 """A pass with fewer calls keeps bars of this width."""
 LEAST_LETTER = 0.13
 """Weight from which a part of a bar has room for its letter."""
-NOTHING = "No memory was asked in this pass, so nothing was mixed."
-NOTHING_YET = "No rows were mixed so far: plain decoding never does, and memories need something to remember first."
+NOTHING = "No candidate of this pass came from the memories, so there are no weights."
+NOTHING_YET = "No candidate came from the memories so far, so there are no weights yet."
 
 
 def figure(trace: Trace, index: int, theme: str = "light") -> go.Figure:

@@ -38,10 +38,11 @@ class Lab {
       window.Plotly.purge(place.lastChild.querySelector(".plot"));
       place.lastChild.remove();
     }
+    while (place.children.length < this.figures.length) {
+      place.appendChild(document.createElement("section")).innerHTML = '<h3></h3><p class="muted"></p><div class="plot"></div>';
+    } // all of them before any is drawn: how wide one is depends on how many there are
     this.figures.forEach((figure, at) => {
-      const section = place.children[at] || place.appendChild(document.createElement("section"));
-      if (!section.firstChild) section.innerHTML = '<h3></h3><p class="muted"></p><div class="plot"></div>';
-      const [title, note, plot] = section.children;
+      const [title, note, plot] = place.children[at].children;
       title.textContent = figure.title;
       note.textContent = figure.note;
       const layout = { ...figure.spec.layout, width: plot.clientWidth, autosize: false };

@@ -54,6 +54,7 @@ class Player {
     this.live = live;
     if (other) {
       this.stop();
+      clearTimeout(this.calm); // what was to be drawn belongs to the other one
       Object.assign(this, { id, step: null, node: null, explained: null, following: at === undefined, whole: { passes: 0 }, ribbon: 0 });
     }
     $("right").dataset.waiting = Boolean(live && !id);
@@ -93,7 +94,8 @@ class Player {
     if (whole.first === 0) strip.replaceChildren();
     strip.insertAdjacentHTML("beforeend", whole.ribbon.join(""));
     this.ribbon = whole.first + whole.ribbon.length;
-    if (this.following && whole.ribbon.length) room("ribbon").scrollTop = room("ribbon").scrollHeight;
+    if (this.live && this.following && whole.ribbon.length) room("ribbon").scrollTop = room("ribbon").scrollHeight;
+    if (whole.first === 0 && this.step !== null) this.mark(); // the marks went with the old entries
     fill("numbers", whole.numbers);
     fill("exact-badge", whole.badge);
     fill("origin", whole.origin);
@@ -152,14 +154,13 @@ class Player {
     if (!whole) return;
     this.explained = step;
     clearTimeout(this.calm);
-    this.calm = setTimeout(() => this.settle(view), CALM);
+    this.calm = setTimeout(() => this.settle(this.id, step, view), CALM);
     await painted(); // the tree first
     if (step === this.step && node === (this.node ?? view.node)) await this.inspect(node, node === view.node ? view.inspector : null);
   }
 
   // The reader has stopped here: draw what is slow.
-  async settle(view) {
-    const { id, step } = this;
+  async settle(id, step, view) {
     view.weights ??= (await this.call("weighed", { id, step, theme: theme() }))?.weights;
     if (id !== this.id || step !== this.step) return;
     this.weights = view.weights;
@@ -216,7 +217,7 @@ class Player {
     const pass = document.querySelector(`#ribbon .pass[data-step="${this.step}"]`);
     pass?.classList.add("current");
     if (this.node !== null) pass?.querySelector(`.token[data-node="${this.node}"]`)?.classList.add("current");
-    if (pass && !this.following) requestAnimationFrame(() => this.reach(pass)); // measured now, the page was laid out twice
+    if (pass && !(this.live && this.following)) requestAnimationFrame(() => this.reach(pass)); // measured now, the page was laid out twice
   }
 
   reach(pass) {
