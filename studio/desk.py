@@ -62,7 +62,7 @@ class Desk:
         mine = self.visitors.arrive(session_hash, key or None, sure is True)
         if mine.on_show is None and not mine.messages:
             mine.on_show = self._first
-        resumed, broken = mine.busy or bool(mine.messages), mine.busy
+        resumed, broken = not mine.idle or bool(mine.messages), mine.busy
         yield {**self._now(mine), "image": mine.picture, "status": wording.status(self.worker)}
         while self.worker.loading:
             time.sleep(1)
@@ -71,7 +71,7 @@ class Desk:
         if not resumed:  # what was typed, chosen and told meanwhile stays
             yield self._now(mine)
             return
-        while mine.busy:  # the page was reloaded in the middle of an answer, which is now being stopped
+        while not mine.idle:  # the page was reloaded in the middle of something, which is now being stopped
             time.sleep(0.1)
         ending = ""
         if mine.latest is not None and mine.messages:

@@ -328,12 +328,12 @@ def test_other_recordings_can_be_opened(replay: Page) -> None:
 def test_memory_of_a_recording(replay: Page) -> None:
     see(replay, "memory")
     expect(replay.locator("#memory-hits")).to_contain_text("lookups, one for every node", timeout=SOON)
-    expect(replay.locator("#memory-found")).to_contain_text("memory holds", timeout=SOON)
+    expect(replay.locator("#memory-found")).to_contain_text("memory held", timeout=SOON)
     see(replay, "steps")
     node(replay, TRACE.steps[BEST - 1], -1).click()
     expect(replay.locator("#inspector h4")).to_contain_text("own", timeout=SOON)
     see(replay, "memory")
-    expect(replay.locator("#memory-found")).to_contain_text("memory holds", timeout=SOON)
+    expect(replay.locator("#memory-found")).to_contain_text("memory held", timeout=SOON)
     expect(replay.locator("#lost")).to_be_hidden()
 
 

@@ -98,7 +98,7 @@ def test_hostile_text_in_a_trace_is_shown_as_text(page: Page, tmp_path: Path) ->
             node(page, step, at).click()
             expect(page.locator("#inspector h4 .chip")).to_be_visible()
     see(page, "memory")
-    expect(page.locator("#memory-found")).to_contain_text("memory holds", timeout=SOON)
+    expect(page.locator("#memory-found")).to_contain_text("memory held", timeout=SOON)
     see(page, "traces")
     expect(page.locator("#trace-list b").first).to_contain_text("<img src=x", timeout=SOON)
     panels = page.locator("#ribbon, #tree, #inspector, #caption, #origin, #memory, #trace-list, #weights, #throughput")

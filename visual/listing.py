@@ -30,7 +30,12 @@ def question(trace: Trace) -> str:
     """What was asked, as plain text on one line, pictures left out."""
     asked = [message["content"] for message in trace.messages if message.get("role") == "user"]
     words = " ".join((asked[-1] if asked else "").replace("[picture]", " ").split())
-    return "".join(one if one == " " else visible(one) for one in words) or "(no words)"
+    return _shown(words) or "(no words)"
+
+
+def _shown(words: str) -> str:
+    """With marks that nobody sees, such as those that turn the direction, made visible."""
+    return "".join(one if one == " " else visible(one) for one in words)
 
 
 def origin(trace: Trace, kind: str) -> str:
@@ -41,7 +46,8 @@ def origin(trace: Trace, kind: str) -> str:
         "file": "<b>From a file.</b> It answered",
         "race": "From your race on",
     }[kind]
-    about = ", ".join((escape(trace.model), escape(name(trace)), f"{escape(trace.device)} {escape(trace.dtype)}"))
+    model, device, dtype = (escape(_shown(part)) for part in (trace.model, trace.device, trace.dtype))
+    about = f"{model}, {escape(_shown(name(trace)))}, {device} {dtype}"
     hint = " Ask something to see your own." if kind == "recording" else ""
     brought = bool(trace.messages) and "[picture]" in trace.messages[-1]["content"].split("\n")
     look = LOOK if kind == "answer" and brought and trace.finish_reason and trace.token_ids and not trace.lens else ""
@@ -76,7 +82,7 @@ def traces(groups: Sequence[tuple[str, Sequence[tuple[str, Trace]]]], now: str |
             parts.append(
                 f'<li><button type="button" data-trace="{escape(key)}"{here}>'
                 f"<b>{escape(shorten(question(trace), 80))}</b>"
-                f"<span>{escape(name(trace))} · {escape(trace.model)} · {facts}</span></button></li>"
+                f"<span>{escape(_shown(name(trace)))} · {escape(_shown(trace.model))} · {facts}</span></button></li>"
             )
         parts.append("</ul>")
     return '<div class="traces">' + "".join(parts) + "</div>"

@@ -64,9 +64,10 @@ function hear() {
   if (news.live) words.listen(news.key);
   else painted().then(() => told.live || words.done()); // when gradio's copy is there
   const other = news.id !== before.id;
-  if ((news.live && !before.live) || (other && before.key && news.kind === "file")) see("steps");
+  const begins = news.live && !before.live;
+  if (begins || (other && before.key && news.kind === "file")) see("steps");
   const watching = player.id === news.id; // and not something else that the reader has opened meanwhile
-  if (other || ((news.live || before.live) && watching)) player.open(news.id, news.live);
+  if (other || begins || ((news.live || before.live) && watching)) player.open(news.id, news.live);
   if (news.traces !== before.traces && $("right").dataset.view === "traces") list();
   const learnt = news.remembered !== before.remembered || (!news.live && before.live);
   if (learnt && $("right").dataset.view === "memory") remember();
@@ -145,23 +146,25 @@ function press({ target }) {
   const at = (selector) => target.closest(selector);
   const token = at("#ribbon .token");
   if (token) player.go(Number(token.dataset.step), Number(token.dataset.node));
-  else if (at("#previous")) player.go((player.step ?? 0) - 1);
-  else if (at("#next")) player.go((player.step ?? 0) + 1);
+  else if (at("#previous")) player.go((player.at ?? 0) - 1);
+  else if (at("#next")) player.go((player.at ?? 0) + 1);
   else if (at("#play")) player.play();
   else if (at("#speed")) player.faster();
   else if (at("#follow")) player.follow();
   else if (at("#views [data-view]")) see(at("#views [data-view]").dataset.view);
   else if (at("#tree .toggle")) {
     player.readable = !player.readable;
-    player.turn(player.step, true, true);
+    player.turn(player.at, true, true);
   } else if (at("#tree .nearer")) player.tree.resize(ZOOM.step);
   else if (at("#tree .farther")) player.tree.resize(1 / ZOOM.step);
   else if (at("#origin .look")) look(at("#origin .look"));
+  else if (at("#clear")) player.open(null, false); // what the server says may be what it said before
   else if (at("#trace-download")) save();
   else if (at("#lab-save [data-kind]")) lab.save(at("[data-kind]").dataset.kind);
   else if (at("#trace-list [data-trace]")) {
     see("steps");
-    player.open(at("[data-trace]").dataset.trace, false);
+    const { trace } = at("[data-trace]").dataset;
+    player.open(trace, Boolean(told.live) && trace === told.id);
   } else if (at("#how")) tour.show(0);
   else if (at("#open-settings")) panel($("settings").dataset.open !== "true");
   else if (at("#close-settings")) panel(false);
@@ -185,7 +188,7 @@ function key(event) {
     see(next.dataset.view);
     next.focus();
   } else if (!tour.card.hidden || target.closest("#left, #settings") || $("right").dataset.view !== "steps") return;
-  else if (by) player.go((player.step ?? 0) + by);
+  else if (by) player.go((player.at ?? 0) + by);
   else if (key === "Home") player.go(0);
   else if (key === "End") player.go(player.whole.passes - 1);
   else if (key === " " && !target.closest("button")) player.play();

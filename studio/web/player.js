@@ -23,21 +23,22 @@ class Player {
     this.live = false;
     this.following = true;
     this.step = null;
+    this.wanted = null; // the pass that was asked for last, while its view is under way
     this.node = null;
     this.speed = 1;
     this.readable = false; // the reader asked for every token's label
     this.unhurried = 0; // when they were drawn last
     this.explained = null; // the pass whose node and weights are on show
     this.look = latest(() => this.refresh());
-    this.turn = latest((step, move, again) => this.turnTo(step, move, again));
+    this.turn = latest((...wish) => this.turnTo(...wish));
   }
 
   // Views answer every wish, so no answer means that the server could not be reached.
-  async call(name, wish) {
+  async call(name, wish, quiet = false) {
     const given = this.server[name](wish).catch(() => undefined);
     const answer = await Promise.race([given, pause(PATIENCE)]);
     this.lost(!answer);
-    if (answer?.error) this.refused(answer.error);
+    if (answer?.error && !quiet) this.refused(answer.error);
     return answer && !answer.error ? answer : null;
   }
 
@@ -55,7 +56,7 @@ class Player {
     if (other) {
       this.stop();
       clearTimeout(this.calm); // what was to be drawn belongs to the other one
-      Object.assign(this, { id, step: null, node: null, explained: null, following: at === undefined, whole: { passes: 0 }, ribbon: 0 });
+      Object.assign(this, { id, step: null, wanted: null, node: null, explained: null, following: at === undefined, whole: { passes: 0 }, ribbon: 0 });
     }
     $("right").dataset.waiting = Boolean(live && !id);
     if (live && !id) fill("caption", READING);
@@ -84,7 +85,8 @@ class Player {
     if (whole) this.unhurried = performance.now();
     this.whole = found;
     this.say(found);
-    if (found.view) await this.present(found.view.step, found.view, true, whole);
+    const still = this.following || this.step === null; // and not moved away meanwhile
+    if (found.view && still) await this.present(found.view.step, found.view, true, whole);
     else if (this.step !== null && (this.stale || (whole && this.explained !== this.step))) await this.turnTo(Math.min(this.step, found.passes - 1), false);
     this.transport();
   }
@@ -113,7 +115,9 @@ class Player {
   }
 
   nothing(sentence) {
-    this.step = null;
+    clearTimeout(this.calm);
+    this.step = this.wanted = null;
+    $("tree").querySelector(".toggle").hidden = true;
     fill("caption", "");
     fill("inspector", "");
     this.tree.show(sentence, null, false);
@@ -132,11 +136,21 @@ class Player {
     return view;
   }
 
-  async turnTo(step, move, again = false) {
+  async turnTo(step, move, again = false, node = null) {
     const { id } = this;
+    if (step === null || !this.whole.passes) return;
     clearTimeout(this.calm);
     const view = await this.view(step);
-    if (view && id === this.id) await this.present(step, view, move, true, again);
+    if (id !== this.id) return;
+    if (this.wanted === step) this.wanted = null;
+    if (!view) return this.transport(); // the slider goes back to what is on show
+    await this.present(step, view, move, true, again);
+    if (node !== null && this.step === step) this.choose(node);
+  }
+
+  // Where the next wish counts from: the pass on its way, else the one on show.
+  get at() {
+    return this.wanted ?? this.step;
   }
 
   async present(step, view, move, whole, again = false) {
@@ -161,7 +175,7 @@ class Player {
 
   // The reader has stopped here: draw what is slow.
   async settle(id, step, view) {
-    view.weights ??= (await this.call("weighed", { id, step, theme: theme() }))?.weights;
+    view.weights ??= (await this.call("weighed", { id, step, theme: theme() }, true))?.weights;
     if (id !== this.id || step !== this.step) return;
     this.weights = view.weights;
     draw("weights", this.weights);
@@ -180,11 +194,13 @@ class Player {
   async inspect(node, known) {
     const { id, step } = this;
     const html = known || (await this.call("node", { id, step, node }))?.inspector;
+    if (this.node !== null && this.node !== node) return; // another was chosen meanwhile
     if (html && id === this.id && step === this.step) fill("inspector", html);
     document.dispatchEvent(new CustomEvent("recap:node", { detail: { id, step, node } }));
   }
 
   choose(node) {
+    if (this.step === null) return; // what is still drawn belongs to an answer that has gone
     this.node = node;
     this.tree.select(node);
     this.mark();
@@ -197,11 +213,10 @@ class Player {
     const to = Math.min(Math.max(step, 0), passes - 1);
     this.following = this.live && to === passes - 1;
     this.stop();
-    if (to === this.step) {
-      if (node !== null) this.choose(node);
-      return;
-    }
-    this.turn(to, true).then(() => node !== null && this.step === to && this.choose(node));
+    if (to === this.at && node === null) return;
+    if (to === this.step && this.wanted === null) return this.choose(node);
+    this.wanted = to;
+    this.turn(to, true, false, node);
   }
 
   follow() {
@@ -232,7 +247,7 @@ class Player {
     if (!slider) return;
     const now = this.step ?? 0;
     slider.max = Math.max(passes, 1);
-    slider.value = now + 1;
+    slider.value = (this.at ?? 0) + 1; // a thumb that is being dragged stays where it is
     slider.disabled = passes < 2;
     slider.setAttribute("aria-valuetext", passes ? `pass ${now + 1} of ${passes}` : "no pass yet");
     $("where").querySelector(".room").textContent = passes ? `${now + 1} / ${passes}` : "–";
@@ -249,6 +264,7 @@ class Player {
 
   play() {
     if (this.playing) return this.stop();
+    if (!this.whole.passes) return;
     if (this.step >= this.whole.passes - 1) this.turn(0, true);
     this.following = false;
     const beat = () => {
