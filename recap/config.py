@@ -59,7 +59,8 @@ class RecapConfig:
     budget: str = "auto"
     """How many nodes a pass gets. "paper": always `max_nodes` and `suffix_tokens`. "auto": what brings the most tokens per
     second on this machine, with these two as limits: together they bound the nodes of a pass, and a long match may take
-    up to 10 of them for the suffix path unless `suffix_tokens` is 0. Other methods take the two numbers they were published
+    up to 10 of them for the suffix path unless `suffix_tokens` is 0. With U kept (`persistent`) that path may also come from
+    earlier answers of the session, which the paper's does not. Other methods take the two numbers they were published
     with in place of 63 and 4, and if either is changed, the changed ones."""
 
     def __post_init__(self) -> None:

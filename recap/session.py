@@ -38,8 +38,9 @@ class _Turn:
 class Session:
     """Holds what one conversation may reuse, and nothing of any other.
 
-    U lives as long as the session; C, G and the suffix automaton last one turn. What the cache already holds is not
-    computed again, and a picture is encoded once. One answer at a time: a second one started meanwhile is refused.
+    U and, for the budget "auto", the words of earlier answers live as long as the session; C, G and the suffix automaton
+    last one turn. What the cache already holds is not computed again, and a picture is encoded once. One answer at a time:
+    a second one started meanwhile is refused.
     """
 
     def __init__(self, target: Target, method: str = "recap", config: RecapConfig | None = None) -> None:

@@ -24,7 +24,7 @@ def node(step: Step, node: int) -> str:
             facts.append("weights " + " · ".join([f"{MEMORY_NAMES[at]} {weights[at]:.2f}" for at in found]))
             facts.append("shares " + " · ".join([f"{MEMORY_NAMES[at]} {shares[at]:.0%}" for at in found]))
     elif step.origins[node] == "suffix":
-        facts.append(f"from the suffix path: it followed earlier<br>in this text; no score, depth {step.depths[node]}")
+        facts.append(f"from the suffix path: it followed when<br>the text ended like this before; no score, depth {step.depths[node]}")
     if step.choices[node] >= 0:
         facts.append(wrap(_chosen(step, node)))
     facts.append(wrap(reasons.why(step, node)))

@@ -21,7 +21,7 @@ NAMES = {
     "G": "last three tokens, this request",
     "C": "last two tokens, this request",
     "U": "last token, whole session",
-    "suffix": "what followed an earlier occurrence of this text",
+    "suffix": "what followed when the text ended like this before",
 }
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Noto Sans', 'DejaVu Sans', sans-serif"
 """Only fonts that a machine has already: no page here asks for a web font."""

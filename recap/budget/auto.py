@@ -25,7 +25,8 @@ class Auto:
     The proposer drafts as much as it may; a table of chances says what each node is worth, the costs of passes what it
     takes. Time is worth what it usually brings: a node is kept if the tokens expected of it exceed its milliseconds times
     the tokens per millisecond of the answer so far. `max_nodes` and `suffix_tokens` are limits: together they bound the
-    nodes of a pass, and a long match may take up to 10 of these for the suffix path unless `suffix_tokens` is 0.
+    nodes of a pass, and a long match may take up to 10 of these for the suffix path unless `suffix_tokens` is 0. RECAP's suffix
+    path may come from earlier answers of the session.
     Decisions depend on what was measured and proposed alone, never on chance. `shared`: whether what earlier answers
     taught of the chances is used, and added to.
     """
@@ -80,11 +81,12 @@ class Auto:
         self, proposer: Proposer, costs: np.ndarray, remaining: int
     ) -> tuple[Draft, tuple[int, int], float]:
         """The draft of which all is worth its time, its memory and suffix nodes, and the tokens expected of it."""
+        more = {"earlier": True} if getattr(proposer, "remembers", False) else {}
         most = min(self._ample, self._max_nodes)
         while True:
-            full = proposer.draft(most, self._suffix)
+            full = proposer.draft(most, self._suffix, **more)
             whole = full.suffix_match > 0 and full.suffix_start == len(full)
-            path = suffix_path(full, proposer.draft(0, self._suffix) if whole else None)
+            path = suffix_path(full, proposer.draft(0, self._suffix, **more) if whole else None)
             kind = kinds(full, path)
             reached = reach(full, self._acceptance.chances()[kind], remaining - 1)
             memory = full.suffix_start - 1
@@ -95,7 +97,7 @@ class Auto:
         self._ample = max(_AMPLE, 2 * nodes, self._ample - 1)
         self._kinds = kind[[*range(nodes + 1), *[node for node in path if node > nodes][:extra]]]
         as_it_is = (nodes, extra) == (memory, len(full) - full.suffix_start) and not whole  # and made last
-        return full if as_it_is else proposer.draft(nodes, extra), (nodes, extra), expected
+        return full if as_it_is else proposer.draft(nodes, extra, **more), (nodes, extra), expected
 
     def learn(self, path: list[int], committed: int, ms: float) -> None:
         """The pass is over: nodes of the accepted path, root first, tokens committed, and what all of it took."""

@@ -144,7 +144,7 @@ static PyObject *core_commit(Core *self, PyObject *tokens_object)
     TIMED(&self->engine, TIME_INDEX, failed = engine_append(&self->engine, tokens, count));
     END_WORK
     free(tokens);
-    self->engine.tree.count = 0;
+    self->engine.tree.count = self->engine.offered_count = 0;
     self->ready = !failed;
     return leave_with(self, failed);
 }
@@ -172,6 +172,26 @@ static PyObject *core_draft(Core *self, PyObject *args)
     TIMED(e, TIME_PACK, buffer = pack_draft(&e->tree));
     return leave(self, buffer ? Py_BuildValue("Niii", buffer, (int)e->tree.count, (int)e->tree.suffix_start,
                                               (int)e->tree.suffix_match) : NULL);
+}
+
+static PyObject *core_offer(Core *self, PyObject *args)
+{
+    PyObject *path_object;
+    int32_t *path, count;
+    int match;
+    Engine *e = &self->engine;
+    if (!PyArg_ParseTuple(args, "Oi", &path_object, &match) || !enter(self, 1)) return NULL;
+    if (!(path = read_tokens(path_object, "path", &count))) return leave(self, NULL);
+    if (count > SUFFIX_REACH || match < 0) {
+        PyErr_SetString(PyExc_ValueError, "path may have at most 10 tokens, and match may not be negative");
+        free(path);
+        return leave(self, NULL);
+    }
+    memcpy(e->offered, path, (size_t)count * sizeof *path);
+    e->offered_count = count;
+    e->offered_match = match;
+    free(path);
+    return leave_with(self, 0);
 }
 
 static PyObject *core_observe(Core *self, PyObject *args)
@@ -295,6 +315,7 @@ static PyMethodDef methods[] = {
     {"seed", (PyCFunction)(void (*)(void))core_seed, METH_VARARGS, "seed(token_ids, ids, logits)"},
     {"commit", (PyCFunction)(void (*)(void))core_commit, METH_O, "commit(token_ids)"},
     {"draft", (PyCFunction)(void (*)(void))core_draft, METH_VARARGS, "draft(max_nodes, suffix_tokens[, ids, logits, n])"},
+    {"offer", (PyCFunction)(void (*)(void))core_offer, METH_VARARGS, "offer(path, match)"},
     {"observe", (PyCFunction)(void (*)(void))core_observe, METH_VARARGS, "observe(ids, logits)"},
     {"explain", (PyCFunction)(void (*)(void))core_explain, METH_NOARGS, "explain() -> buffer, nodes, rows"},
     {"lookup", (PyCFunction)(void (*)(void))core_lookup, METH_O, "lookup(context) -> buffer or None for G, C, U"},

@@ -12,6 +12,7 @@ import numpy as np
 from ..config import FUSIONS, MAX_NODES, SUFFIX_REACH, RecapConfig
 from .arguments import integers, rows, whole_number
 from .draft import Draft, Explanation
+from .earlier import Earlier
 from .fallback import Fallback
 
 BACKENDS = ("auto", "c", "python")
@@ -70,6 +71,11 @@ class Drafter:
     """Prompt rows are wanted: the decoding loop calls `seed`."""
 
     @property
+    def remembers(self) -> bool:
+        """Whether `draft` can be given earlier answers to take its suffix path from: U is kept, and there is a path."""
+        return self._earlier is not None
+
+    @property
     def wants_states(self) -> bool:
         """Whether `seed`, `observe` and `arrive` should be given the target's last hidden states (appendix H)."""
         return self.config.fallback == "semantic"
@@ -101,6 +107,8 @@ class Drafter:
         self._fallback: Fallback | None = None
         if config.fallback != "none":
             self._fallback = Fallback(config.fallback, config.top_k, len(config.memories))
+        self._earlier = Earlier() if config.persistent and config.suffix else None
+        self._offered = False
         self._text: tuple[int, ...] = ()  # its last three tokens, for the fallback
         self._draft: Draft | None = None
         self._lock = Lock()
@@ -118,6 +126,9 @@ class Drafter:
         refused = integers("banned", banned, "(b,)", 1)
         self._change(self._core.begin, prompt, refused)
         self._text = tuple(prompt[-3:].tolist())
+        if self._earlier is not None:
+            self._earlier.begin(prompt.tolist(), refused.tolist())
+        self._offered = False
         if self._fallback:
             self._fallback.begin()
         self._stage, self._nodes = _PROMPT, 0
@@ -149,6 +160,9 @@ class Drafter:
             raise ValueError("token_ids must hold at least one token")
         self._change(self._core.commit, tokens)
         self._text = (*self._text, *tokens[-3:].tolist())[-3:]
+        if self._earlier is not None:
+            self._earlier.commit(tokens.tolist())
+        self._offered = False
         self._stage, self._nodes = _COMMITTED, 0
 
     @_alone
@@ -158,9 +172,13 @@ class Drafter:
             self._fallback.arrive(_states(np.asarray(state)[None], 1)[0])
 
     @_alone
-    def draft(self, max_nodes: int | None = None, suffix_tokens: int | None = None) -> Draft:
+    def draft(
+        self, max_nodes: int | None = None, suffix_tokens: int | None = None, earlier: bool = False
+    ) -> Draft:
         """The draft tree for the current root: at most `max_nodes` memory nodes (0 to 1024) and `suffix_tokens` suffix
-        nodes (0 to 10); None takes the config's number. A second draft replaces the first."""
+        nodes (0 to 10); None takes the config's number. A second draft replaces the first. `earlier`: the suffix path may
+        come from answers to earlier requests, where these agree with more of the last tokens than this request's own text
+        (not in the paper; the budget "auto" asks for it)."""
         if self._stage != _COMMITTED:
             raise RuntimeError(f"draft needs a root; the drafter has {self._stage}: begin, then commit a token first")
         config = self.config
@@ -169,6 +187,10 @@ class Drafter:
         if suffix_tokens is not None:
             extra = whole_number("suffix_tokens", suffix_tokens, 0, SUFFIX_REACH)
         self._nodes = 0
+        if self._earlier is not None and earlier is not self._offered:
+            path, match = self._earlier.path() if earlier else ([], 0)
+            self._core.offer(np.array(path, np.int64), match)
+            self._offered = earlier
         spare = self._spare()
         tree = self._core.draft(most, extra, *spare)
         self._nodes = len(tree.tokens)
@@ -220,13 +242,18 @@ class Drafter:
     @_alone
     def stats(self) -> dict[str, int]:
         """Rows in U, C and G; "bytes": what the core has allocated (Python twin: an estimate from sys.getsizeof)."""
-        return self._core.stats()
+        found = self._core.stats()
+        if self._earlier is not None:
+            found["bytes"] += self._earlier.bytes()
+        return found
 
     @_alone
     def reset(self) -> None:
         """Forget everything, U too. The next call that drafts must be `begin`."""
         self._core.reset()
         self._text = ()
+        self._earlier = None if self._earlier is None else Earlier()
+        self._offered = False
         if self._fallback:
             self._fallback.begin()
         self._stage, self._nodes = _WAITING, 0

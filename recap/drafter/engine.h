@@ -21,6 +21,8 @@ typedef struct {
     size_t seeded_bytes;
     int32_t *text, *banned;
     int32_t text_count, text_room;
+    int32_t offered[SUFFIX_REACH]; /* what followed in another text, and how many of the last tokens agree with it */
+    int32_t offered_count, offered_match;
     Suffix suffix;
     Tree tree;
     Word *predictions; /* scratch: all rows of a call are checked before any is stored */
@@ -66,7 +68,7 @@ static void engine_free(Engine *e)
     e->text = e->banned = NULL;
     e->predictions = NULL;
     e->seeded_bytes = e->prediction_room = 0;
-    e->text_count = e->text_room = 0;
+    e->text_count = e->text_room = e->offered_count = 0;
     e->search.banned = NULL;
     e->search.banned_count = 0;
 }
@@ -114,7 +116,7 @@ static int engine_begin(Engine *e, const int32_t *prompt, int32_t count, int32_t
         e->text_room = 0;
     }
     e->text_count = 0;
-    e->tree.count = 0;
+    e->tree.count = e->offered_count = 0;
     if (e->use_suffix && suffix_clear(&e->suffix) < 0) return OUT_OF_MEMORY;
     return engine_append(e, prompt, count);
 }
@@ -185,6 +187,7 @@ static int engine_draft(Engine *e, int32_t max_nodes, int suffix_tokens, int spa
     Tree *t = &e->tree;
     Rows rows = {e->memories, e->kept, &e->fusion, e->predictions, spare};
     int32_t start = -1, count = 0;
+    const int32_t *path = e->offered;
     if (tree_reserve(t, max_nodes + suffix_tokens + 1, e->search.width) < 0) return OUT_OF_MEMORY;
     TIMED(e, TIME_SEARCH, {
         tree_start(t, engine_context(e));
@@ -193,9 +196,17 @@ static int engine_draft(Engine *e, int32_t max_nodes, int suffix_tokens, int spa
     t->suffix_start = t->count;
     t->suffix_match = 0;
     TIMED(e, TIME_SUFFIX, {
-        if (e->use_suffix && suffix_tokens > 0) start = suffix_match(&e->suffix, &t->suffix_match);
-        if (start >= 0) count = e->text_count - start < SUFFIX_REACH ? e->text_count - start : SUFFIX_REACH;
-        if (count > 0) tree_add_suffix(t, &e->search, e->text + start, count, suffix_tokens);
+        if (e->use_suffix && suffix_tokens > 0) {
+            start = suffix_match(&e->suffix, &t->suffix_match);
+            if (e->offered_count && e->offered_match > t->suffix_match) {
+                t->suffix_match = e->offered_match;
+                count = e->offered_count;
+            } else if (start >= 0) {
+                path = e->text + start;
+                count = e->text_count - start < SUFFIX_REACH ? e->text_count - start : SUFFIX_REACH;
+            }
+        }
+        if (count > 0) tree_add_suffix(t, &e->search, path, count, suffix_tokens);
     });
     return 0;
 }

@@ -44,6 +44,7 @@ class Core:
         self.text: list[int] = []
         self.suffix = Suffix()
         self.tree: Tree | None = None
+        self.offered: tuple[list[int], int] = ([], 0)
         self._append(prompt)
 
     def _append(self, tokens: list[int]) -> None:
@@ -65,6 +66,12 @@ class Core:
     def commit(self, token_ids: np.ndarray) -> None:
         self._append(token_list("token_ids", token_ids))
         self.tree = None
+        self.offered = ([], 0)
+
+    def offer(self, path: np.ndarray, match: int) -> None:
+        """What followed in another text whose end agrees with the last `match` tokens: a draft takes it for its suffix path
+        if no longer match is in this text. It holds until the next commit."""
+        self.offered = (token_list("path", path), match)
 
     def draft(
         self, max_nodes: int, suffix_tokens: int, ids: np.ndarray | None = None, logits: np.ndarray | None = None,
@@ -79,7 +86,10 @@ class Core:
         else:
             tree.best_first(max_nodes)
         start, matched = self.suffix.match() if self.use_suffix and suffix_tokens else (-1, 0)
-        tree.add_suffix(self.text[start : start + SUFFIX_REACH] if start >= 0 else [], suffix_tokens)
+        path = self.text[start : start + SUFFIX_REACH] if start >= 0 else []
+        if self.use_suffix and suffix_tokens and self.offered[0] and self.offered[1] > matched:
+            path, matched = self.offered
+        tree.add_suffix(path, suffix_tokens)
         self.tree = tree
         return tree.pack(matched)
 

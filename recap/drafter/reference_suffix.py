@@ -44,6 +44,14 @@ class Suffix:
         link = self.links[self.last]
         return (self.first_ends[link] + 1, self.lengths[link]) if link > 0 else (-1, 0)
 
+    def step(self, state: int, length: int, token: int) -> tuple[int, int]:
+        """The longest suffix of another text that occurs here, as state and length, when that text gets one more token."""
+        while state > 0 and token not in self.edges[state]:
+            state = self.links[state]
+            length = self.lengths[state]
+        following = self.edges[state].get(token)
+        return (0, 0) if following is None else (following, length + 1)
+
     def _add(self, link: int) -> int:
         self.lengths.append(self.size + 1)
         self.links.append(link)

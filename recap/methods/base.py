@@ -17,7 +17,8 @@ class Proposer(Protocol):
     prompt rows are wanted. A proposer may also have `explain()`, see `recap.Drafter`; traces then show its memories.
     With `sizes` it names the two numbers for `draft` that it was published with, in place of the config's, and
     `best_first` = False says that the budget "auto" must not cut its trees. With `wants_states` its `seed` and `observe`
-    take the target's last hidden states as well, and `arrive` the one that the root was predicted from.
+    take the target's last hidden states as well, and `arrive` the one that the root was predicted from. With `remembers`
+    its `draft` takes `earlier`, see `recap.Drafter.draft`.
     """
 
     top_k: int

@@ -40,14 +40,6 @@ class Frequencies(Suffix):
             state = self.links[state]
             length = self.lengths[state]
 
-    def step(self, state: int, length: int, token: int) -> tuple[int, int]:
-        """From the longest match of a text that ends here to that of the text with one more token."""
-        while state > 0 and token not in self.edges[state]:
-            state = self.links[state]
-            length = self.lengths[state]
-        following = self.edges[state].get(token)
-        return (0, 0) if following is None else (following, length + 1)
-
     def find(self, tokens: Iterable[int]) -> int:
         """The state of a string, 0 if it does not occur."""
         state = 0

@@ -59,7 +59,8 @@ def calls(draw: random.Random, config: RecapConfig, requests: int, passes: int) 
         for _ in range(draw.randint(0, passes)):
             if draw.random() < 0.1:
                 yield "draft", config.max_nodes, config.suffix_tokens
-            nodes = yield "draft", draw.choice([config.max_nodes, draw.randint(0, 70)]), config.suffix_tokens
+            most = draw.choice([config.max_nodes, draw.randint(0, 70)])
+            nodes = yield "draft", most, config.suffix_tokens, draw.random() < 0.6
             if draw.random() < 0.5:
                 yield ("explain",)
             if draw.random() < 0.9:
@@ -101,7 +102,7 @@ def hostile(core: Callable, count: int) -> None:
     tokens, ids, logits = np.arange(3), np.tile(np.arange(8), (3, 1)), np.zeros((3, 8), np.float32)
     for _ in range(count):
         it = core(*good)
-        for method, *arguments in (("draft", 1, 1), ("observe", ids, logits), ("commit", tokens), ("explain",),
+        for method, *arguments in (("draft", 1, 1), ("offer", tokens, 1), ("observe", ids, logits), ("commit", tokens), ("explain",),
                                    ("seed", tokens, ids, logits), ("begin", None, tokens), ("begin", tokens, [1])):
             _refused(getattr(it, method), *arguments)
         it.begin(tokens[:0], tokens[:0])
@@ -123,6 +124,8 @@ def hostile(core: Callable, count: int) -> None:
         for spare in ((ids, logits), (ids, logits, 4), (ids, logits, -1), (ids, logits, 2), (ids * 0, logits, 3),
                       (None, None, 3), (ids, bad_logits, 3), (ids, logits, 2**40)):  # fmt: skip
             _refused(it.draft, 1, 1, *spare)
+        for offered in ((tokens - 1, 1), (np.arange(11), 1), (tokens, -1), (None, 1), (tokens, 2**40), (tokens,)):
+            _refused(it.offer, *offered)
         it.draft(1024, 10)
         _refused(it.observe, ids, logits)
         it.explain()
@@ -140,6 +143,7 @@ def starve(core: Callable, left: ctypes.c_long) -> int:
         it.seed(np.arange(1500), ids, logits)
         it.commit(np.arange(5))
         for max_nodes in (63, 200):
+            it.offer(np.arange(60, 70), 2**20)
             drafts.append(it.draft(max_nodes, 4))
             it.explain()
             it.observe(ids[: drafts[-1][1]], logits[: drafts[-1][1]])
@@ -183,6 +187,8 @@ def main(path: str, seed: int, count: int) -> None:
 
         def call(method: str, arguments: list) -> int | None:
             nonlocal nodes
+            if method == "draft" and len(arguments) == 3 and arguments.pop():  # as the door does for earlier answers
+                core.offer(np.array([draw.randint(0, 50) for _ in range(draw.randint(0, 10))], np.int64), draw.randint(0, 4))
             if method == "draft" and draw.random() < 0.5:  # rows for a root that no memory knows
                 count, k = draw.randint(1, 3), config.top_k
                 falling = -np.arange(count * k, dtype=np.float32).reshape(count, k)
