@@ -86,6 +86,7 @@ def build(worker: Worker, metrics: Metrics | None = None, watched: bool | str = 
             "race": race, "player": player, "status": status, "trace-notice": trace_notice,
             "lab-start": measure, "lab-stop": stop_measuring, "lab-notice": lab_notice,
         }  # fmt: skip
+        places |= {f"setting-{at}": control for at, control in enumerate([method, limit, *steer])}
         outputs = list(places.values())
         hidden = {"api_visibility": "private", "show_progress": "hidden", "concurrency_limit": None}
 

@@ -42,6 +42,8 @@ class Conversation:
         """Ids of the traces that this conversation made or opened, the newest last."""
         self.on_show: str | None = None
         """Id of the trace on show, None for none."""
+        self.settings: list[Any] = []
+        """What was asked with last: method, most tokens and the rest of the settings panel, as the controls gave them."""
         self.contest: Contest | None = None
         """The race that waits or is in the making, if any."""
         self.latest_contest: Contest | None = None
@@ -158,6 +160,10 @@ class Conversation:
             self.growth = []
 
     def stop(self) -> None:
+        """As somebody asks for it, not because the page has gone."""
+        for job in (self.answer, self.contest):
+            if job is not None:
+                job.by_hand = True
         self._stop(self.answer, self.contest)
 
     def leave(self) -> None:

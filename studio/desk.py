@@ -62,8 +62,9 @@ class Desk:
         mine = self.visitors.arrive(session_hash, key or None, sure is True)
         if mine.on_show is None and not mine.messages:
             mine.on_show = self._first
-        resumed, broken = not mine.idle or bool(mine.messages), mine.busy
-        yield {**self._now(mine), "image": mine.picture, "status": wording.status(self.worker)}
+        resumed = not mine.idle or bool(mine.messages)
+        kept = {f"setting-{at}": value for at, value in enumerate(mine.settings)}  # a reload sets the controls back
+        yield {**self._now(mine), "image": mine.picture, "status": wording.status(self.worker), **kept}
         while self.worker.loading:
             time.sleep(1)
             yield {"status": wording.status(self.worker)}
@@ -76,7 +77,7 @@ class Desk:
         ending = ""
         if mine.latest is not None and mine.messages:
             wording.say(mine.messages, self.worker, mine.latest)
-            ending = wording.ending(mine.latest, reloaded=broken)
+            ending = wording.ending(mine.latest, reloaded=not mine.latest.by_hand)
         yield {**self._now(mine), "image": mine.picture, "notice": ending}
 
     def ask(
@@ -93,6 +94,7 @@ class Desk:
         except ValueError as error:
             yield {"notice": wording.notice(str(error))}
             return
+        mine.settings = [way, most, *steer]
         fresh = path if path != mine.picture else None
         answer = Answer(mine, question, fresh, way, most, config=config, temperature=temperature)
         yield from self._answer(mine, answer, path)

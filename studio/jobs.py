@@ -68,6 +68,9 @@ class Job:
         """What it is making."""
         raise NotImplementedError
 
+    by_hand = False
+    """Whether somebody pressed Stop or Clear, and the page did not just go."""
+
     def stop(self) -> None:
         """End within one pass, at once if it is still waiting; what was said so far is kept."""
         self._stopped.set()

@@ -201,7 +201,9 @@ def test_a_reload_in_the_middle_of_an_answer_keeps_the_chat(page: Page) -> None:
     ended(page)
     after = page.locator("#chat .bot.message").inner_text()
     assert after.startswith(said[: len(said) // 2]) and len(after) >= len(said)
-    expect(page.locator("#notice")).to_contain_text("what was said is kept", timeout=SOON)
+    expect(page.locator("#notice")).to_contain_text("Loading the page anew stopped the answer after", timeout=SOON)
+    expect(page.locator("#notice")).to_contain_text("what was said is kept")
+    expect(page.locator("#limit input[type=number]")).to_have_value("400", timeout=SOON)
     expect(page.locator("#origin")).to_contain_text("Your answer to Count from one", timeout=SOON)
     assert page.locator("#ribbon .token").count() > 3
     settle(page, limit=8)
