@@ -12,17 +12,11 @@ class Lab {
 
   async run(key, id) {
     if (id !== this.id) Object.assign(this, { key, id, have: 0, figures: [] });
-    let failed = 0;
     for (;;) {
       const began = performance.now();
-      const found = await this.player.call("measurement", { key, id, have: this.look === theme() ? this.have : -1, theme: theme() });
-      if (this.id !== id) return;
-      if (!found) {
-        if (++failed > TRIES) return;
-        await pause(1000);
-        continue;
-      }
-      failed = 0;
+      const wish = { key, id, have: this.look === theme() ? this.have : -1, theme: theme() };
+      const found = await insist(() => this.player.call("measurement", wish), () => this.id === id);
+      if (this.id !== id || !found) return;
       fill("lab-progress", found.progress);
       if (found.tables !== undefined) {
         this.have = found.have;

@@ -40,6 +40,15 @@ function latest(work) {
   };
 }
 
+// Asks again, a second apart, where a look failed: a connection may come back. Gives up when nobody wants it any more.
+async function insist(ask, wanted) {
+  for (let left = 10; ; left--) {
+    const found = await ask();
+    if (found || !left || !wanted()) return found;
+    await pause(1000);
+  }
+}
+
 // Text as a file of the reader's.
 function download({ text, name }, type) {
   const link = document.createElement("a");

@@ -1,7 +1,6 @@
 // A race while it is run: both lanes as the server tells them, several times a second, until it has ended.
 const RACE = 50; // least milliseconds between two looks
 const CHART = 400; // and between two drawings of tokens over own time
-const TRIES = 10; // looks in a row that may fail, a second apart
 
 class Track {
   constructor(player, drawn) {
@@ -13,18 +12,13 @@ class Track {
 
   async run(key, id) {
     this.id = id;
-    let [charted, failed] = [0, 0];
+    let charted = 0;
     for (;;) {
       const began = performance.now();
       const whole = began - charted >= CHART;
-      const race = await this.player.call("contest", { key, id, theme: theme(), whole });
-      if (this.id !== id) return;
-      if (!race) {
-        if (++failed > TRIES) return;
-        await pause(1000);
-        continue;
-      }
-      failed = 0;
+      const wish = { key, id, theme: theme(), whole };
+      const race = await insist(() => this.player.call("contest", wish), () => this.id === id);
+      if (this.id !== id || !race) return;
       race.lanes.forEach((lane, at) => {
         fill(`lane-${at}-numbers`, lane.numbers);
         fill(`lane-${at}-text`, lane.text);
