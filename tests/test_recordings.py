@@ -34,7 +34,9 @@ def test_a_recording_is_whole_small_and_compared(path: Path) -> None:
     assert Trace.from_json(trace.to_json()) == trace
     assert trace.method == "recap" and trace.finish_reason in ("stop", "length") and len(trace.steps) > 5
     assert trace.token_ids[1:] == [token for step in trace.steps for token in step.committed]
-    assert max(len(step) for step in trace.steps) == 68 and any(step.accepted_nodes for step in trace.steps)
+    whole = path == FILES[0]  # the first one that a visitor sees has the paper's trees, the others what paid
+    assert (max(len(step) for step in trace.steps) == 68) is whole and any(step.accepted_nodes for step in trace.steps)
+    assert trace.speedup > 1, "what ships is not slower than plain decoding"
     assert trace.comparison.identical and trace.comparison.token_ids == trace.token_ids
     assert trace.speedup == pytest.approx(trace.comparison.seconds / trace.seconds)
     assert same.badge(trace).startswith('<p class="badge same">')

@@ -98,7 +98,7 @@ def test_a_tree_that_does_not_fit_with_its_tokens_above_is_known() -> None:
     step = make(3, nodes=4)
     places = layout.tidy(step)
     roomy = fit.fit(step, places)
-    assert roomy.high == (places.height - 1) * 38 + 96
+    assert roomy.high == (places.height - 1) * 38 + 104
     assert tree.fits(step, places, (None, roomy.high)) and not tree.fits(step, places, (None, roomy.high - 1))
     assert tree.fits(step, places, (roomy.wide, roomy.high)) and not tree.fits(step, places, (200, roomy.high))
 
