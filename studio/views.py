@@ -68,11 +68,10 @@ def views(shelf: Shelf, visitors: Visitors, worker: Worker) -> list[View]:
         kind = shelf.note(wish["id"]) or "answer"
         passes = len(trace.steps)
         found = {
-            "passes": passes, "first": have, "ribbon": ribbon.fragments(trace, have),
-            "ended": bool(trace.finish_reason), "numbers": summary.numbers(trace), "badge": same.badge(trace),
-            "origin": listing.origin(trace, kind),
+            "passes": passes, "first": have, "ribbon": ribbon.fragments(trace, have), "ended": bool(trace.finish_reason),
         }  # fmt: skip
         if wish.get("whole") is not False:
+            found |= {"numbers": summary.numbers(trace), "badge": same.badge(trace), "origin": listing.origin(trace, kind)}
             found["split"] = race.split(trace)
             found["throughput"] = throughput.spec([(listing.name(trace), trace)], look)
         if not passes:

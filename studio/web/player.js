@@ -2,7 +2,7 @@
 // Views are made by the server from (trace, pass, node, theme); the ones of a pass never change, so they are kept here.
 const KEPT = 400; // views
 const HERE = ["localhost", "127.0.0.1", "[::1]"].includes(location.hostname);
-const LIVE = { least: 165, most: 1200, rest: HERE ? 8 : 0.3 }; // milliseconds between two looks at a growing answer; a
+const LIVE = { least: 165, most: 1200, rest: HERE ? 8 : 0.15 }; // milliseconds between two looks at a growing answer; a
 // look is followed by that many times its own length of rest, a long one where page and decoder share one machine
 const UNHURRIED = 1000; // least milliseconds between two drawings of numbers that need no hurry
 const CALM = 140; // milliseconds after which a reader has stopped at a pass
@@ -98,10 +98,10 @@ class Player {
     this.ribbon = whole.first + whole.ribbon.length;
     if (this.live && this.following && whole.ribbon.length) room("ribbon").scrollTop = room("ribbon").scrollHeight;
     if (whole.first === 0 && this.step !== null) this.mark(); // the marks went with the old entries
-    fill("numbers", whole.numbers);
-    fill("exact-badge", whole.badge);
-    fill("origin", whole.origin);
     if (whole.throughput) {
+      fill("numbers", whole.numbers);
+      fill("exact-badge", whole.badge);
+      fill("origin", whole.origin);
       fill("split", whole.split);
       this.throughput = whole.throughput;
       this.drawn();
