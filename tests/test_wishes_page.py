@@ -6,7 +6,22 @@ import re
 
 from playwright.sync_api import Page, expect
 
-from .app_fixtures import LONG, PATIENCE, SOON, again, answered, ask, nodes, reload, see, settle, shows, where, writing
+from .app_fixtures import (
+    LONG,
+    PATIENCE,
+    SOON,
+    again,
+    answered,
+    ask,
+    choose,
+    nodes,
+    reload,
+    see,
+    settle,
+    shows,
+    where,
+    writing,
+)  # fmt: skip
 
 SLIDE = """(stops) => {
   const input = document.querySelector("#step-slider input");
@@ -94,7 +109,8 @@ def test_a_reload_shows_the_pass_with_its_sentence(page: Page) -> None:
 
 
 def test_ones_growing_answer_opened_again_goes_on_growing(page: Page) -> None:
-    settle(page, limit=300)
+    settle(page, limit=512)
+    choose(page, "method", "plain decoding")  # long enough to look elsewhere meanwhile
     again(page, LONG)
     writing(page, 3)
     see(page, "traces")
