@@ -109,6 +109,7 @@ class Desk:
         except (ValueError, RuntimeError) as error:
             yield {"notice": wording.notice(str(error))}
             return
+        mine.settings = [way, most, *steer]
         answer = Answer(mine, last.prompt, last.picture, way, most, config=config, temperature=temperature)
         yield from self._answer(mine, answer, last.picture or mine.picture, emptied=False)
 

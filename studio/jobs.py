@@ -26,6 +26,8 @@ class Job:
     """Work for the device on its way. The worker fills it in; the page reads it whenever it likes."""
 
     kind = ""
+    by_hand = False
+    """Whether somebody pressed Stop or Clear, and the page did not just go."""
 
     def __init__(
         self, conversation: Conversation, prompt: str, picture: str | None, max_new_tokens: int,
@@ -67,9 +69,6 @@ class Job:
     def answers(self) -> tuple[Trace | None, ...]:
         """What it is making."""
         raise NotImplementedError
-
-    by_hand = False
-    """Whether somebody pressed Stop or Clear, and the page did not just go."""
 
     def stop(self) -> None:
         """End within one pass, at once if it is still waiting; what was said so far is kept."""

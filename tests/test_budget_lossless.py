@@ -70,6 +70,20 @@ def test_the_answers_are_those_of_plain_decoding(priced, family, curve):
         assert {"free": max(sizes) > 40, "dear": max(sizes) == 1, "steps": max(sizes) <= 20, "gentle": True}[curve]
 
 
+@pytest.mark.parametrize("family", tiny.FAMILIES)
+def test_paths_from_earlier_answers_change_no_token(priced, family):
+    """A new chat of the same session: its own text knows nothing yet, the earlier answer does."""
+    loaded = priced(family, "gentle")
+    session = recap.Session(loaded)
+    plain = recap.generate(loaded, QUESTION, method="ar", max_new_tokens=LENGTH).trace
+    first = recap.generate(loaded, QUESTION, session=session, max_new_tokens=LENGTH).trace
+    session.reset()
+    again = recap.generate(loaded, QUESTION, session=session, max_new_tokens=LENGTH).trace
+    assert first.token_ids == again.token_ids == plain.token_ids
+    assert any("suffix" in step.origin_of_committed() for step in again.steps)
+    assert len(again.steps) < len(first.steps)
+
+
 @pytest.mark.parametrize("method", sorted(recap.METHODS))
 def test_every_method_with_this_budget(priced, method):
     """Cut where its candidates come best first, in its own size where not; what it learns of them is not RECAP's."""
