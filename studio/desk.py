@@ -31,6 +31,8 @@ NOTHING: Change = {"notice": gr.skip()}
 """Leaves the page as it is; gradio refuses an empty change."""
 MOST_SHOWN = 50
 """Traces listed for one conversation."""
+_LISTENED = 0.4
+"""Seconds between two looks at an answer that the browser hears of by itself."""
 BUSY = "The last answer is still being written: stop it, or wait for its end."
 
 
@@ -134,6 +136,9 @@ class Desk:
             for _ in answer.follow(words.EVERY):
                 if mine.messages is not said:
                     break
+                if name is not None and answer.listeners:  # its words have a way of their own, which may break off
+                    answer.over(_LISTENED)
+                    continue
                 wording.say(said, self.worker, answer)
                 if name is None and answer.trace is not None:
                     name = self._show(mine, answer.trace, "answer")

@@ -48,7 +48,7 @@ class Job:
         self.used = 0.0
         """Seconds of the device's thread so far."""
         self._stopped = threading.Event()
-        self._changed = threading.Event()
+        self._changed, self._over = threading.Event(), threading.Event()
         self._worker: Worker | None = None
         self._work: Iterator[None] | None = None
 
@@ -82,13 +82,19 @@ class Job:
             self._changed.wait(timeout=1.0)
             self._changed.clear()
             yield
-            time.sleep(seconds)
+            self.over(seconds)
+
+    def over(self, seconds: float) -> bool:
+        """Wait for the end, at most so long; whether it has come."""
+        return self._over.wait(seconds)
 
     def _now(self, state: str) -> None:
         if state == "writing" and self.first_word is None:
             self.first_word = time.monotonic() - self.asked
         self.state = state
         self._changed.set()
+        if self.ended:
+            self._over.set()
 
     def _passed(self) -> None:
         """After every pass: tell the page."""

@@ -6,19 +6,23 @@
 3. Speed of decoding with the page open against the same answers without any page, taking turns in one process.
 
 With --apart the server keeps to the first core, with one thread of decoding, and the browser to the others: what the page
-costs the decoder when the visitor's browser runs on a machine of its own.
+costs the decoder when the visitor's browser runs on a machine of its own. Browser and visitor are a process of their own, for
+driving a browser takes time as well: it would be missing to the decoder.
 """
 
 from __future__ import annotations
 
 import argparse
+import multiprocessing
 import os
 import random
 import statistics
 import tempfile
 import time
 from contextlib import ExitStack
+from multiprocessing.connection import Connection
 from pathlib import Path
+from typing import Any
 
 from playwright.sync_api import Page, expect
 
@@ -61,7 +65,8 @@ COUNT = """() => {
 }"""
 
 
-def slider(page: Page, rounds: int) -> None:
+def slider(page: Page, moves: int) -> list[str]:
+    expect(page.locator("#model-status")).to_contain_text("builtin", timeout=300_000)
     rng = random.Random(0)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "long.json"
@@ -70,15 +75,17 @@ def slider(page: Page, rounds: int) -> None:
         page.set_input_files("#trace-upload input[type=file]", str(path))
         shows(page, passes=200)
     page.wait_for_timeout(1500)
-    steps = rng.sample(range(1, 201), rounds)
-    for name, order in (("a pass not seen before", steps), ("a pass seen before", rng.sample(steps, rounds))):
+    steps = rng.sample(range(1, 201), moves)
+    told = []
+    for name, order in (("a pass not seen before", steps), ("a pass seen before", rng.sample(steps, moves))):
         times = [page.evaluate(MOVE, step) for step in order]
         for what, at in (("in the page", 0), ("laid out and painted", 1)):
             spent = sorted(one[at] for one in times)
-            print(
+            told.append(
                 f"slider to {name}, {what}: median {statistics.median(spent):.0f} ms, "
                 f"90 % within {spent[int(0.9 * len(spent))]:.0f} ms, worst {spent[-1]:.0f} ms ({len(spent)} moves)"
             )
+    return told
 
 
 def without_page(worker: Worker, method: str, tokens: int) -> recap.Trace:
@@ -88,11 +95,9 @@ def without_page(worker: Worker, method: str, tokens: int) -> recap.Trace:
     return answer.trace
 
 
-def with_page(page: Page, worker: Worker, method: str, tokens: int) -> tuple[recap.Trace, float]:
-    """The answer's trace, and how often per second the page looked at it while it was written."""
-    seen: list[Answer] = []
-    ask = worker.ask
-    worker.ask = lambda job: ask(seen.append(job) or job)  # type: ignore[method-assign]
+def answer(page: Page, method: str, tokens: int) -> dict[str, float]:
+    """Ask, and count per second what changes on the page while the answer is written."""
+    page.wait_for_timeout(1500)
     settle(page, limit=tokens)
     page.click("#method input")
     page.get_by_role("option", name="RECAP" if method == "recap" else "plain decoding").click()
@@ -102,8 +107,28 @@ def with_page(page: Page, worker: Worker, method: str, tokens: int) -> tuple[rec
     again(page, PROMPT)
     expect(page.locator("#stop")).to_be_enabled(timeout=60_000)
     expect(page.locator("#send")).to_be_enabled(timeout=300_000)
-    worker.ask = ask  # type: ignore[method-assign]
-    return seen[0].trace, (len(looks) - 1) / (looks[-1] - looks[0])
+    counted = page.evaluate("window.counted")
+    seconds = (counted["ended"] - counted["began"]) / 1000
+    return {
+        "updates of the text": counted["text"] / seconds, "drawn trees": counted["tree"] / seconds,
+        "looks at the answer": (len(looks) - 1) / (looks[-1] - looks[0]),
+    }  # fmt: skip
+
+
+DEEDS = {"slider": slider, "answer": answer}
+
+
+def visitor(line: Connection, cores: list[int]) -> None:
+    """A browser that opens the page anew for every deed it is told, until it is told None."""
+    if cores:
+        os.sched_setaffinity(0, cores)
+    with chromium(f"--host-resolver-rules=MAP {ELSEWHERE} 127.0.0.1") as browser:
+        for address, deed, *given in iter(line.recv, None):
+            with browser.new_context(viewport={"width": 1280, "height": 800}) as context:
+                page = context.new_page()
+                page.goto(address)
+                ready(page)
+                line.send(DEEDS[deed](page, *given))
 
 
 def main() -> None:
@@ -116,6 +141,10 @@ def main() -> None:
     cores = sorted(os.sched_getaffinity(0)) if given.apart else []
     if given.apart and len(cores) < 2:
         parser.error("--apart needs two cores, and there is one")
+    if given.apart:
+        os.sched_setaffinity(0, cores[:1])  # processes and threads inherit it
+    line, theirs = multiprocessing.Pipe()
+    multiprocessing.get_context("spawn").Process(target=visitor, args=(theirs, cores[1:]), daemon=True).start()
 
     def load() -> recap.targets.base.Target:
         target = recap.load_target("builtin", threads=1 if given.apart else None)
@@ -124,48 +153,43 @@ def main() -> None:
         return target
 
     worker = Worker(load)
+    worker.start()
     with ExitStack() as stack:
-        if given.apart:
-            os.sched_setaffinity(0, cores[1:])  # processes and threads inherit it
-        browser = stack.enter_context(chromium(f"--host-resolver-rules=MAP {ELSEWHERE} 127.0.0.1"))
-        if given.apart:
-            os.sched_setaffinity(0, cores[:1])
-        worker.start()
         address = stack.enter_context(served(worker))
         if given.apart:
             address = address.replace("127.0.0.1", ELSEWHERE)
-        context = browser.new_context(viewport={"width": 1280, "height": 800})
-        page = context.new_page()
-        page.goto(address)
-        expect(page.locator("#model-status")).to_contain_text("builtin", timeout=300_000)
+
+        def visited(deed: str, *how: Any) -> Any:
+            line.send((address, deed, *how))
+            return line.recv()
+
         if given.moves:
-            slider(page, given.moves)
-        context.close()
+            print("\n".join(visited("slider", given.moves)), flush=True)
+        while worker.loading:
+            time.sleep(0.1)
         for method in ("recap", "ar") if given.rounds else ():
             rates: dict[str, list[float]] = {"page": [], "none": []}
             for _ in range(given.rounds):
                 bare = without_page(worker, method, given.tokens)
                 rates["none"].append(len(bare.token_ids) / bare.decode_seconds)
-                context = browser.new_context(viewport={"width": 1280, "height": 800})
-                page = context.new_page()
-                page.goto(address)
-                ready(page)
-                page.wait_for_timeout(1500)
-                shown, looks = with_page(page, worker, method, given.tokens)
-                counted = page.evaluate("window.counted")
-                context.close()
+                seen: list[Answer] = []
+                ask = worker.ask
+                worker.ask = lambda job: ask(seen.append(job) or job)  # type: ignore[method-assign]
+                counted = visited("answer", method, given.tokens)
+                worker.ask = ask  # type: ignore[method-assign]
+                shown = seen[0].trace
                 assert shown.token_ids == bare.token_ids
                 rates["page"].append(len(shown.token_ids) / shown.decode_seconds)
-            seconds = (counted["ended"] - counted["began"]) / 1000
             middle = {name: statistics.median(values) for name, values in rates.items()}
             print(
                 f"{method}: {middle['none']:.1f} tokens per second of decoding without a page, {middle['page']:.1f} with "
-                f"it: {middle['page'] / middle['none']:.0%} (medians of {given.rounds}); last answer: "
-                f"{len(shown.steps) / shown.decode_seconds:.1f} passes, {counted['text'] / seconds:.1f} updates of the "
-                f"text, {looks:.1f} looks at the answer and {counted['tree'] / seconds:.1f} drawn trees per second (a look "
-                f"draws where a pass with candidates has come; {sum(len(step) > 1 for step in shown.steps)} of "
-                f"{len(shown.steps)} had some)"
+                f"it: {middle['page'] / middle['none']:.0%} (medians of {given.rounds}); last answer, per second: "
+                f"{len(shown.steps) / shown.decode_seconds:.1f} passes"
+                + "".join(f", {rate:.1f} {what}" for what, rate in counted.items())
+                + f" (a look draws where a pass with candidates has come; {sum(len(step) > 1 for step in shown.steps)} of "
+                f"{len(shown.steps)} had some)", flush=True,
             )
+        line.send(None)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
-"""The app as a process: SIGTERM in the middle of answers, SIGKILL and a fresh start, mistakes of the operator's."""
+"""The app as a process: SIGTERM in the middle of answers, SIGKILL and a fresh start, mistakes of the operator's, rest."""
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import signal
@@ -15,10 +16,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import gradio
 import pytest
 from gradio_client import Client
 
-from .app_fixtures import ROOT
+from studio.worker import Worker
+
+from .app_fixtures import ROOT, served
 
 Started = tuple[subprocess.Popen, str, Path]
 
@@ -113,3 +117,24 @@ def test_the_text_reader_tells_nobody(tmp_path: Path) -> None:
         **env, "HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path), "XDG_DATA_HOME": str(tmp_path), "PYTHONPATH": str(ROOT),
     })  # fmt: skip
     assert not [path for path in tmp_path.rglob("*") if "onnxruntime" in path.name or path.name == "deviceid"]
+
+
+def test_a_server_that_nobody_asks_rests(monkeypatch: pytest.MonkeyPatch) -> None:
+    looks: list[float] = []
+
+    class Counted:
+        def __getattr__(self, name: str) -> Any:
+            return getattr(asyncio, name)
+
+        def sleep(self, seconds: float) -> Any:
+            looks.append(seconds)
+            return asyncio.sleep(seconds)
+
+    monkeypatch.setattr(gradio.queueing, "asyncio", Counted())
+    worker = Worker(lambda: None)
+    worker.error = "there is none"
+    with served(worker):
+        time.sleep(0.2)
+        before = len(looks)
+        time.sleep(1)
+        assert 0 < len(looks) - before <= 60  # gradio's own way is about a thousand

@@ -51,6 +51,7 @@ def test_waiting_answers_know_their_place_and_stop_at_once() -> None:
     assert (worker.ahead(first), worker.ahead(second)) == (0, 1)
     second.conversation.stop()
     assert second.ended and second.stopped and second.error == ""
+    assert second.over(0.0) and not first.over(0.0)
     gate.set()
     assert wait(first).error.endswith("There is none.")
 
