@@ -12,6 +12,7 @@ import torch
 from recap.targets.cpu import available
 from recap.targets.cpu.checkpoint import Checkpoint
 from recap.targets.cpu.reference import Network as Reference
+from recap.targets.trees import PackedTree
 
 from . import llamas
 
@@ -64,8 +65,13 @@ SHAPES = {
 }
 
 
+def run(network, cache, tokens, depths, mask):
+    """A pass over one tree."""
+    return network.run([PackedTree(tokens, depths, mask, cache)])
+
+
 def run_chain(network, cache, ids, kept=True):
-    hidden = network.run(cache, ids, *llamas.chain(len(ids)))
+    hidden = run(network, cache, ids, *llamas.chain(len(ids)))
     if kept:
         cache.keep(range(len(ids)))
     return hidden
@@ -98,7 +104,7 @@ def test_a_tree_is_its_paths(folder, make):
     tokens, parents, depths, mask = llamas.random_tree(random, 20, 101)
     cache = network.new_cache()
     run_chain(network, cache, prompt)
-    logits = network.logits(network.run(cache, tokens, depths, mask))
+    logits = network.logits(run(network, cache, tokens, depths, mask))
     for node in range(20):
         path = np.flatnonzero(mask[node])
         text = np.concatenate([prompt, tokens[path]])
@@ -114,6 +120,56 @@ def test_a_tree_is_its_paths(folder, make):
     )
 
 
+def several(random, network, lengths, vocabulary=101, most=20):
+    """Trees of random sizes behind random prompts of these lengths."""
+    trees = []
+    for length in lengths:
+        cache = network.new_cache()
+        if length:
+            run_chain(network, cache, random.integers(0, vocabulary, length))
+        tokens, _, depths, mask = llamas.random_tree(random, int(random.integers(1, most)), vocabulary)
+        trees.append(PackedTree(tokens, depths, mask, cache))
+    return trees
+
+
+@every_kind
+def test_trees_of_one_pass_are_as_they_are_alone(folder, make):
+    """Bit for bit in the kernels, where that is what the product promises; what is kept behind each is its own."""
+    network = make(folder())
+    random = np.random.default_rng(11)
+    trees = several(random, network, (0, 1, 9, 32, 70, 33))
+    alone = [run(network, tree.cache, *tree[:3]) for tree in trees]
+    together = network.run(trees)
+    same = np.testing.assert_array_equal if network.backend == "c" else np.testing.assert_allclose
+    same(together, np.concatenate(alone))
+    for tree in trees:
+        length, path = tree.cache.length, np.flatnonzero(tree.mask[-1])
+        tree.cache.keep(path.tolist())
+        after = run_chain(network, tree.cache, np.array([5, 6]))
+        tree.cache.truncate(length)
+        for token in tree.tokens[path]:
+            run_chain(network, tree.cache, np.array([token]))
+        np.testing.assert_allclose(run_chain(network, tree.cache, np.array([5, 6])), after, rtol=1e-4, atol=1e-4)
+
+
+@every_kind
+def test_a_pass_with_a_tree_that_cannot_be_leaves_nothing_behind(folder, make):
+    network = make(folder())
+    first, second = several(np.random.default_rng(12), network, (3, 4))
+    for wrong in (
+        [], [first, first], [first, second._replace(tokens=second.tokens + 101)],
+        [first, second._replace(depths=second.depths + 2048)], [first, second._replace(mask=~second.mask)],
+        [first, second._replace(tokens=second.tokens[:0])],
+    ):  # fmt: skip
+        with pytest.raises(ValueError):
+            network.run(wrong)
+        for tree in (first, second):
+            assert tree.cache.length in (3, 4)
+            with pytest.raises(ValueError):
+                tree.cache.keep([0])
+    assert len(network.run([first, second])) == len(first.tokens) + len(second.tokens)
+
+
 @every_kind
 def test_what_cannot_be_is_refused(folder, make):
     network = make(folder())
@@ -127,9 +183,9 @@ def test_what_cannot_be_is_refused(folder, make):
         (np.array([1, 2]), np.array([0, 1]), later), (one[:0], at[:0], seen[:0, :0]),
     ):  # fmt: skip
         with pytest.raises(ValueError):
-            network.run(cache, tokens, depths, mask)
+            run(network, cache, tokens, depths, mask)
     assert cache.length == 0
-    network.run(cache, np.array([1, 2, 3]), np.arange(3), np.tri(3, dtype=bool))
+    run(network, cache, np.array([1, 2, 3]), np.arange(3), np.tri(3, dtype=bool))
     for entries in ([3], [-1], [1, 0], [0, 0]):
         with pytest.raises(ValueError):
             cache.keep(entries)
@@ -180,7 +236,7 @@ def test_a_node_has_the_bits_of_plain_decoding(folder, options, shape):
         cache = network.new_cache()
         if length:
             run_chain(network, cache, prompt[:length])
-        together = network.run(cache, tokens, depths, mask)
+        together = run(network, cache, tokens, depths, mask)
         logits, best = network.logits(together), network.top(together, 8)
         leaves = set(range(n)) - set(parents.tolist())
         for leaf in random.permutation(sorted(leaves))[:4]:
@@ -217,7 +273,7 @@ def test_threads_share_the_work_and_change_nothing(folder, options):
     for network in networks:
         cache = network.new_cache()
         prompt = run_chain(network, cache, ids)
-        tree = network.run(cache, tokens, depths, mask)
+        tree = run(network, cache, tokens, depths, mask)
         results.append((prompt, tree, network.logits(tree), *network.top(tree, 64)))
     for other in results[1:]:
         for ours, theirs in zip(results[0], other):
@@ -232,7 +288,7 @@ def test_a_kept_path_leaves_the_entries_of_plain_decoding(folder, options):
     trees, plain = network.new_cache(), network.new_cache()
     for _ in range(80):  # past the room of a new cache
         tokens, _, depths, mask = llamas.random_tree(random, int(random.integers(1, 30)), 101)
-        network.run(trees, tokens, depths, mask)
+        run(network, trees, tokens, depths, mask)
         path = np.flatnonzero(mask[random.integers(0, len(tokens))])
         trees.keep(path.tolist())
         for token in tokens[path]:
@@ -273,7 +329,48 @@ def test_two_threads_in_one_network_are_told_apart(folder):
 def test_a_cache_belongs_to_its_network(folder):
     ours, other = compiled(folder()), compiled(folder())
     with pytest.raises(ValueError, match="another model"):
-        ours.run(other.new_cache(), np.array([1]), np.array([0]), np.ones((1, 1), bool))
+        run(ours, other.new_cache(), np.array([1]), np.array([0]), np.ones((1, 1), bool))
+
+
+@needs_kernels
+def test_answers_share_a_pass_and_a_head(folder, monkeypatch):
+    """`Passes.verify_all` against `verify`: the same predictions, however many are asked for and whoever asks first."""
+    from recap.targets.cpu import Passes, passes
+
+    monkeypatch.setattr(passes, "MOST_TREES", 3)  # two passes
+    made = Passes(Checkpoint(folder()))
+    random = np.random.default_rng(13)
+    trees = several(random, made.network, (2, 40, 7, 0, 66))
+    alone = [made.verify(*tree) for tree in trees]
+    wanted = [(one.top(8), one.top(1), one.top(20), one.logits) for one in alone]
+    for order in ((8, 1, 20), (1, 20, 8)):
+        reads = []
+        top = made.network.top
+        monkeypatch.setattr(made.network, "top", lambda hidden, k: reads.append(len(hidden)) or top(hidden, k))
+        together = made.verify_all(trees)
+        for k in order:
+            for one, expected in zip(together, wanted):
+                for ours, theirs in zip(one.top(k), expected[(8, 1, 20).index(k)]):
+                    np.testing.assert_array_equal(ours, theirs)
+        assert len(reads) == 2 + len(trees)  # 20 are more than were found for all
+        monkeypatch.undo()
+        monkeypatch.setattr(passes, "MOST_TREES", 3)
+        for one, expected in zip(together, wanted):
+            assert torch.equal(one.logits, expected[3]) and one.choices().tolist() == expected[1][0][:, 0].tolist()
+    assert made.verify_all([]) == []
+
+
+@needs_kernels
+def test_one_answer_that_breaks_does_not_break_those_beside_it(folder):
+    from recap.targets.cpu import Passes
+    from recap.targets.cpu.predictions import LazyPredictions, SharedHead
+
+    made = Passes(Checkpoint(folder()))
+    good, bad = np.ones((2, made.network.sizes.hidden), np.float32), np.full((1, made.network.sizes.hidden), np.nan, np.float32)
+    head = SharedHead(made.network, np.concatenate([good, bad]), made.lock)
+    np.testing.assert_array_equal(LazyPredictions(made.network, good, made.lock, head).top(8)[0], made.network.top(good, 8)[0])
+    with pytest.raises(FloatingPointError):
+        LazyPredictions(made.network, bad, made.lock, head, 2).top(8)
 
 
 @needs_kernels
@@ -283,13 +380,13 @@ def test_an_interrupted_prefill_leaves_the_cache_as_it_was(folder, monkeypatch):
     passes = Passes(Checkpoint(folder()))
     cache = passes.new_cache()
     passes.prefill(np.arange(10), cache)
-    run, calls = passes.network.run, []
+    whole, calls = passes.network.run, []
 
     def interrupted(*arguments):
         calls.append(1)
         if len(calls) == 2:
             raise KeyboardInterrupt
-        return run(*arguments)
+        return whole(*arguments)
 
     monkeypatch.setattr(passes.network, "run", interrupted)
     with pytest.raises(KeyboardInterrupt):

@@ -22,6 +22,7 @@ from .predictions import Predictions
 from .prompt import Opened, Picture, Prompt, expand
 from .prompting import PromptTokenizer
 from .runtime import Runtime
+from .trees import PackedTree
 
 _PREFILL_TOKENS = 1024
 """Prompt tokens evaluated at once, unless the runtime names fewer: others wait meanwhile."""
@@ -203,6 +204,18 @@ class Target:
     ) -> Predictions:
         """One pass over a packed tree; see `Runtime.verify`."""
         return self.runtime.verify(tokens, depths, mask, cache, rope_delta)
+
+    @property
+    def packs(self) -> bool:
+        """Whether one pass can verify the trees of several answers."""
+        return hasattr(self.runtime, "verify_all")
+
+    def verify_all(self, trees: Sequence[PackedTree]) -> list[Predictions]:
+        """Predictions for each of several answers' trees: in one pass, which gives every node the bits that it has alone,
+        where the target `packs`, else one after the other."""
+        if self.packs and len(trees) > 1:
+            return self.runtime.verify_all(trees)
+        return [self.verify(*tree) for tree in trees]
 
     # text
 

@@ -58,7 +58,11 @@ def use(module: ModuleType, made: Any, random: np.random.Generator, passes: int)
             np.empty((n, 8), np.int64),
             np.empty((n, 8), np.float32),
         )
-        made.run(cache, random.integers(0, VOCABULARY, n), depths, mask, 0, hidden)
+        own, seen = module.Cache(made), np.ones((1, 1), bool)  # another's tree in the same pass
+        beside = [(own, random.integers(0, VOCABULARY, 1), np.zeros(1, np.int64), seen, 0)] * int(random.integers(0, 2))
+        both = np.empty((n + len(beside), HIDDEN), np.float32)
+        made.run([(cache, random.integers(0, VOCABULARY, n), depths, mask, 0), *beside], both)
+        hidden[:] = both[:n]
         made.top(hidden, 8, ids, values)
         made.logits(hidden[:1], np.empty((1, VOCABULARY), np.float32))
         if not ((0 <= ids) & (ids < VOCABULARY)).all() or not np.isfinite(values).all():
@@ -98,9 +102,13 @@ def hostile(module: ModuleType, made: Any, random: np.random.Generator) -> None:
         (cache, one.repeat(2), at.repeat(2), np.ones((2, 2), bool), 0, hidden.repeat(2, 0)),
         (cache, one.astype(np.int32), at, seen, 0, hidden), (cache, one, at, seen.astype(np.int64), 0, hidden),
     ):  # fmt: skip
-        refused(made.run, *arguments)
+        refused(made.run, [arguments[:-1]], arguments[-1])
+        refused(made.run, [(module.Cache(made), one, at, seen, 0), arguments[:-1]], np.empty((2, HIDDEN), np.float32))
+    tree = (cache, one, at, seen, 0)
+    for trees in ([], None, 5, [5], [None], [tree, tree], [tree[:-1]], [(*tree, 0)], [list(tree)], [tree] * 65):
+        refused(made.run, trees, np.empty((len(trees) if isinstance(trees, list) else 1, HIDDEN), np.float32))
     refused(cache.keep, one)
-    made.run(cache, one, at, seen, 0, hidden)
+    made.run((tree,), hidden)
     for entries in (one, -one, np.array([0, 0]), None, np.array([0.0]), one + 2**62):
         refused(cache.keep, entries)
     for length in (1, -1, 2**70, "a", None):

@@ -8,7 +8,7 @@ static PyMethodDef model_methods[] = {
      "set_layer(index, norm, q, k, v, out, norm, gate, up, down)"},
     {"set_ends", (PyCFunction)(void (*)(void))model_set_ends, METH_VARARGS,
      "set_ends(embedding, norm, cosines, sines)"},
-    {"run", (PyCFunction)(void (*)(void))model_run, METH_VARARGS, "run(cache, tokens, depths, mask, offset, hidden)"},
+    {"run", (PyCFunction)(void (*)(void))model_run, METH_VARARGS, "run([(cache, tokens, depths, mask, offset), ...], hidden)"},
     {"top", (PyCFunction)(void (*)(void))model_top, METH_VARARGS, "top(hidden, k, ids, values)"},
     {"logits", (PyCFunction)(void (*)(void))model_logits, METH_VARARGS, "logits(hidden, out)"},
     {NULL, NULL, 0, NULL},

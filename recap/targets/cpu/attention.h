@@ -45,11 +45,12 @@ KERNEL void NAME(attend_piece)(void *job, int piece, int thread)
     const Pass *p = t->pass;
     const Sizes *s = &p->model->sizes;
     const Scratch *scratch = &p->model->scratch;
-    const Entries *e = p->entries;
-    int size = s->head_size, group = s->heads / s->kv_heads, blocks = (p->n + NODES - 1) / NODES, past = (int)e->length;
-    int head = piece / blocks, first = piece % blocks * NODES;
-    int nodes = p->n - first < NODES ? p->n - first : NODES, rows = nodes * group;
-    int panels = (past + first + nodes + W - 1) / W, line = panels * W + LANES;
+    const Block *block = p->blocks + piece % p->block_count;
+    const Tree *tree = p->trees + block->tree;
+    const Entries *e = tree->entries;
+    int size = s->head_size, group = s->heads / s->kv_heads, past = (int)e->length, head = piece / p->block_count;
+    int first = block->first, nodes = block->n, rows = nodes * group;
+    int panels = (past + first - tree->first + nodes + W - 1) / W, line = panels * W + LANES;
     float *queries = scratch->attention + thread * (scratch->attention_room / p->model->threads / 16 * 16);
     float *sums = queries + (size_t)rows * size, *scores = sums + (size_t)rows * size;
     const float *keys = entries_keys(e, t->layer, head), *values = entries_values(e, t->layer, head);

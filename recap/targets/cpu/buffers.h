@@ -34,44 +34,42 @@ static Py_ssize_t buffer_items(PyObject *object, Py_ssize_t itemsize)
     return items;
 }
 
-/* A copy of `count` int64 as int32, each from 0 to below `end`; NULL with an exception. */
-static int32_t *read_numbers(PyObject *object, const char *name, Py_ssize_t count, int64_t end, int64_t add)
+/* `count` int64 as int32, each plus `add` and then from 0 to below `end`, into `numbers`. 0 with an exception. */
+static int read_numbers(PyObject *object, const char *name, Py_ssize_t count, int64_t end, int64_t add, int32_t *numbers)
 {
     Py_buffer view;
-    if (!get_buffer(object, name, "lq", 8, count, 0, &view)) return NULL;
-    int32_t *numbers = malloc((size_t)(count ? count : 1) * sizeof *numbers);
-    if (!numbers) PyErr_NoMemory();
-    for (Py_ssize_t i = 0; numbers && i < count; i++) {
+    int ok = 1;
+    if (!get_buffer(object, name, "lq", 8, count, 0, &view)) return 0;
+    for (Py_ssize_t i = 0; ok && i < count; i++) {
         int64_t value = ((const int64_t *)view.buf)[i];
-        if (value < -end || value + add < 0 || value + add >= end) {
+        ok = value >= -end && value + add >= 0 && value + add < end;
+        if (ok)
+            numbers[i] = (int32_t)(value + add);
+        else
             PyErr_Format(PyExc_ValueError, "%s must lie between %lld and %lld; number %zd is %lld", name,
                          (long long)-add, (long long)(end - add - 1), i, (long long)value);
-            free(numbers);
-            numbers = NULL;
-        } else {
-            numbers[i] = (int32_t)(value + add);
-        }
     }
     PyBuffer_Release(&view);
-    return numbers;
+    return ok;
 }
 
-/* Ancestors of each node from the (n, n) mask, into the scratch memory that has room for them. 0 with an exception. */
-static int read_ancestors(Scratch *s, PyObject *object, Py_ssize_t n)
+/* Ancestors of a tree's nodes, counted from its root, from the (n, n) mask; behind those of the nodes before `first`, in
+ * scratch memory that has room for them. 0 with an exception. */
+static int read_ancestors(Scratch *s, PyObject *object, Py_ssize_t first, Py_ssize_t n)
 {
     Py_buffer view;
-    int32_t count = 0;
+    int32_t count = first ? s->first[first] : 0;
     int ok = 1;
     if (!get_buffer(object, "mask", "?Bb", 1, n * n, 0, &view)) return 0;
     for (Py_ssize_t i = 0; i < n && ok; i++) {
         const char *row = (const char *)view.buf + i * n;
-        s->first[i] = count;
+        s->first[first + i] = count;
         for (Py_ssize_t j = 0; j < i; j++)
             if (row[j]) s->ancestors[count++] = (int32_t)j;
         s->ancestors[count++] = (int32_t)i;
         ok = row[i] && !memchr(row + i + 1, 1, n - i - 1);
     }
-    s->first[n] = count;
+    s->first[first + n] = count;
     PyBuffer_Release(&view);
     if (!ok) PyErr_SetString(PyExc_ValueError, "mask must show every node itself and none that comes after it");
     return ok;

@@ -32,14 +32,17 @@ static PyObject *cache_keep(CacheObject *self, PyObject *entries)
     Entries *e = &self->entries;
     Py_ssize_t count = buffer_items(entries, 8);
     if (count < 0 || !enter(&self->busy)) return NULL;
-    int32_t *kept = read_numbers(entries, "entries", count, (int64_t)e->written, 0);
-    if (!kept) return done(&self->busy, 0);
-    for (Py_ssize_t i = 1; i < count; i++)
-        if (kept[i] <= kept[i - 1]) {
-            free(kept);
-            PyErr_SetString(PyExc_ValueError, "entries must be given by rising index");
-            return done(&self->busy, 0);
-        }
+    int32_t *kept = malloc((size_t)(count ? count : 1) * sizeof *kept);
+    int ok = kept && read_numbers(entries, "entries", count, (int64_t)e->written, 0, kept);
+    if (!kept) PyErr_NoMemory();
+    for (Py_ssize_t i = 1; ok && i < count; i++) {
+        ok = kept[i] > kept[i - 1];
+        if (!ok) PyErr_SetString(PyExc_ValueError, "entries must be given by rising index");
+    }
+    if (!ok) {
+        free(kept);
+        return done(&self->busy, 0);
+    }
     for (Py_ssize_t i = 0; i < count; i++)
         if (kept[i] != i) entries_move(e, e->length + kept[i], e->length + i);
     e->length += count;

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 
+from ..trees import PackedTree
 from . import _passes
 from .checkpoint import Checkpoint
 
@@ -77,17 +78,19 @@ class Network:
         """An empty cache."""
         return Cache(self._model)
 
-    def run(
-        self, cache: Cache, tokens: np.ndarray, depths: np.ndarray, mask: np.ndarray, offset: int = 0
-    ) -> np.ndarray:
-        """Last hidden states (n, hidden) of n nodes behind the cache, where they stay until `cache.keep`.
+    def run(self, trees: Sequence[PackedTree]) -> np.ndarray:
+        """Last hidden states (n, hidden) of the n nodes of all trees, one tree after the other.
 
-        tokens, depths (n,) int64; mask (n, n) bool, ancestors or self, every node after its ancestors and these by
-        rising depth. Position of a node = cache length + offset + depth. Raises ValueError for ids, positions or shapes
-        out of range.
+        In a tree: tokens, depths (m,) int64; mask (m, m) bool, ancestors or self, every node after its ancestors and these
+        by rising depth. A tree's entries stay behind its cache until `cache.keep`. At most 64 trees and 4,096 nodes. Raises
+        ValueError for ids, positions or shapes out of range and for trees that share a cache; none has entries then.
         """
-        hidden = np.empty((len(tokens), self.sizes.hidden), np.float32)
-        self._model.run(cache.entries, _integers(tokens), _integers(depths), np.ascontiguousarray(mask), offset, hidden)
+        hidden = np.empty((sum(len(tree.tokens) for tree in trees), self.sizes.hidden), np.float32)
+        asked = [
+            (cache.entries, _integers(tokens), _integers(depths), np.ascontiguousarray(mask), offset)
+            for tokens, depths, mask, cache, offset in trees
+        ]
+        self._model.run(asked, hidden)
         return hidden
 
     def top(self, hidden: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:

@@ -37,7 +37,7 @@ KERNEL void NAME(forward)(Pass *pass)
         Stage place = {.pass = pass, .to = s->qkv, .layer = i};
         NAME(by_rows)(&place, NAME(place_piece));
         Stage attend = {.pass = pass, .from = s->qkv, .to = s->attended, .layer = i};
-        pool_run(&m->pool, NAME(attend_piece), &attend, m->sizes.kv_heads * ((pass->n + NODES - 1) / NODES));
+        pool_run(&m->pool, NAME(attend_piece), &attend, m->sizes.kv_heads * pass->block_count);
         NAME(project)(pass, &layer->out, s->attended, s->x, 1);
         NAME(norm)(pass, s->x, layer->after, s->normed);
         Stage gate = {.pass = pass, .matrix = &layer->up, .from = s->normed, .to = s->act};

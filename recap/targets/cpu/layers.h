@@ -50,7 +50,6 @@ KERNEL void NAME(place_piece)(void *job, int piece, int thread)
     const Stage *t = job;
     const Model *m = t->pass->model;
     const Sizes *s = &m->sizes;
-    Entries *e = t->pass->entries;
     int half = s->head_size / 2, all = s->heads + 2 * s->kv_heads, end = (piece + 1) * ROWS_PER_PIECE;
     Vector scale = NAME(all)(1.0f / sqrtf((float)s->head_size));
     (void)thread;
@@ -67,7 +66,9 @@ KERNEL void NAME(place_piece)(void *job, int piece, int thread)
                 NAME(store)(low, head < s->heads ? x * scale : x);
                 NAME(store)(high, head < s->heads ? y * scale : y);
             }
-        size_t entry = e->length + i, place = entries_key_place(e, entry);
+        const Tree *tree = t->pass->trees + t->pass->tree[i];
+        Entries *e = tree->entries;
+        size_t entry = e->length + i - tree->first, place = entries_key_place(e, entry);
         for (int head = 0; head < s->kv_heads; head++) {
             const float *key = row + (s->heads + head) * s->head_size, *value = key + s->kv_heads * s->head_size;
             float *keys = entries_keys(e, t->layer, head) + place;

@@ -1,61 +1,8 @@
-/* What a Model is asked: passes, and what its head says of hidden states. */
+/* What a Model is asked beside passes: what its head says of hidden states. */
 #ifndef RECAP_MODEL_CALLS_H
 #define RECAP_MODEL_CALLS_H
 
-#include "objects.h"
-
-static int run_pass(ModelObject *self, CacheObject *cache, PyObject *tokens, PyObject *depths, PyObject *mask,
-                    int offset, PyObject *out)
-{
-    Model *m = &self->model;
-    Py_ssize_t n = buffer_items(tokens, 8);
-    Py_buffer hidden;
-    int ok = 0;
-    if (n < 0) return 0;
-    if (n < 1 || n > 4096) {
-        PyErr_Format(PyExc_ValueError, "a pass takes 1 to 4096 tokens, got %zd", n);
-        return 0;
-    }
-    Pass pass = {.model = m, .entries = &cache->entries, .n = (int)n};
-    size_t length = cache->entries.length + n;
-    int32_t *ids = read_numbers(tokens, "tokens", n, m->sizes.vocabulary, 0), *places = NULL;
-    if (ids) places = read_numbers(depths, "depths", n, m->sizes.positions, (int64_t)cache->entries.length + offset);
-    pass.tokens = ids;
-    pass.positions = places;
-    if (!places || !get_buffer(out, "hidden", "f", 4, n * m->sizes.hidden, 1, &hidden)) goto end;
-    pass.hidden = hidden.buf;
-    cache->entries.written = 0;
-    if (scratch_rows(m, n) || scratch_attention(m, length) || entries_reserve(&cache->entries, length)) {
-        PyErr_NoMemory();
-    } else if (read_ancestors(&m->scratch, mask, n)) {
-        Py_BEGIN_ALLOW_THREADS
-        m->instructions->forward(&pass);
-        Py_END_ALLOW_THREADS
-        cache->entries.written = n;
-        ok = 1;
-    }
-    PyBuffer_Release(&hidden);
-end:
-    free(ids);
-    free(places);
-    return ok;
-}
-
-static PyObject *model_run(ModelObject *self, PyObject *args)
-{
-    PyObject *cache, *tokens, *depths, *mask, *out;
-    int offset;
-    State *state = PyType_GetModuleState(Py_TYPE(self));
-    if (!state || !PyArg_ParseTuple(args, "O!OOOiO", state->cache, &cache, &tokens, &depths, &mask, &offset, &out))
-        return NULL;
-    CacheObject *c = (CacheObject *)cache;
-    if (c->owner != self) return PyErr_Format(PyExc_ValueError, "this cache belongs to another model");
-    if (!enter(&self->busy)) return NULL;
-    if (!enter(&c->busy)) return done(&self->busy, 0);
-    int ok = run_pass(self, c, tokens, depths, mask, offset, out);
-    c->busy = 0;
-    return done(&self->busy, ok);
-}
+#include "trees.h"
 
 /* Rows of hidden states, checked, read by the head with the GIL released. */
 static int read_head(Reading *r, PyObject *hidden)

@@ -5,12 +5,24 @@
 #include "entries.h"
 #include "pack.h"
 
+/* Nodes of a pass, from `first` on, behind what one cache keeps. They see that and their own ancestors. */
+typedef struct {
+    Entries *entries;
+    int first, n;
+} Tree;
+
+/* Nodes of one tree whose attention is one piece of work. */
+typedef struct {
+    int tree, first, n;
+} Block;
+
 typedef struct {
     Model *model;
-    Entries *entries;
-    int n;
-    const int32_t *tokens, *positions; /* (n,) */
-    float *hidden;                     /* (n, hidden): the result */
+    const Tree *trees;
+    const Block *blocks;
+    int n, block_count;
+    const int32_t *tokens, *positions, *tree; /* (n,) */
+    float *hidden;                            /* (n, hidden): the result */
 } Pass;
 
 /* The K largest logits of rows of hidden states, or all of them. */

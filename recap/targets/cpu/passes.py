@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 
 from ..exact import read_mode
+from ..trees import PackedTree
 from .checkpoint import Checkpoint
 
 if TYPE_CHECKING:
@@ -21,6 +22,8 @@ CHOICES = ("auto", "compiled", "torch")
 VARIABLE = "RECAP_PASSES"
 PREFILL_ROWS = 96
 """Prompt tokens in one pass: enough to be bound by arithmetic, few enough that an interrupt is noticed soon."""
+MOST_TREES, MOST_NODES = 64, 4096
+"""What one pass takes."""
 DTYPES = (torch.float32, torch.bfloat16)
 
 
@@ -116,7 +119,7 @@ class Passes:
         try:
             for begin in range(0, len(ids), PREFILL_ROWS):
                 part = ids[begin : begin + PREFILL_ROWS]
-                parts.append(self._run(part, np.arange(len(part)), np.tri(len(part), dtype=bool), cache))
+                parts.append(self._run([PackedTree(part, np.arange(len(part)), np.tri(len(part), dtype=bool), cache)]))
                 cache.keep(range(len(part)))
         except BaseException:
             cache.truncate(before)
@@ -139,18 +142,32 @@ class Passes:
         """
         from .predictions import LazyPredictions
 
-        return LazyPredictions(self.network, self._run(tokens, depths, mask, cache, rope_delta), self.lock)
+        hidden = self._run([PackedTree(tokens, depths, mask, cache, rope_delta)])
+        return LazyPredictions(self.network, hidden, self.lock)
 
-    def _run(
-        self, tokens: np.ndarray, depths: np.ndarray, mask: np.ndarray, cache: Cache, rope_delta: int = 0
-    ) -> np.ndarray:
-        if len(tokens) and np.max(tokens) >= self.vocabulary:
+    def verify_all(self, trees: Sequence[PackedTree]) -> list[LazyPredictions]:
+        """The trees of several answers, each behind its own cache, in as few passes as they fit into: weights are read once
+        for all. Every node has the bits that it would have alone. Raises ValueError as `verify` does."""
+        from .predictions import LazyPredictions, SharedHead
+
+        found: list[LazyPredictions] = []
+        for some in _filled(trees):
+            hidden = self._run(some)
+            head, end = SharedHead(self.network, hidden, self.lock), 0
+            for tree in some:
+                begin, end = end, end + len(tree.tokens)
+                found.append(LazyPredictions(self.network, hidden[begin:end], self.lock, head, begin))
+        return found
+
+    def _run(self, trees: Sequence[PackedTree]) -> np.ndarray:
+        largest = max((int(np.max(tree.tokens)) for tree in trees if len(tree.tokens)), default=0)
+        if largest >= self.vocabulary:
             raise ValueError(
-                f"the draft holds token {np.max(tokens)}, but this model knows {self.vocabulary}: the drafter "
+                f"the draft holds token {largest}, but this model knows {self.vocabulary}: the drafter "
                 "remembers another model's tokens; use a fresh one, or reset() it"
             )
         with self.lock:
-            return self.network.run(cache, tokens, depths, mask, rope_delta)
+            return self.network.run(trees)
 
     def check_exact(self, sizes: Sequence[int] = (2, 7, 24)) -> bool:
         """Whether passes of these sizes give bit for bit the logits of one-token passes: a fraction of a second.
@@ -174,3 +191,17 @@ class Passes:
             if not all(torch.equal(row, together[node]) for node, row in enumerate(rows[:size])):
                 return False
         return True
+
+
+def _filled(trees: Sequence[PackedTree]) -> Iterator[list[PackedTree]]:
+    """Trees in the same order, as many at a time as one pass takes."""
+    some: list[PackedTree] = []
+    nodes = 0
+    for tree in trees:
+        if some and (len(some) == MOST_TREES or nodes + len(tree.tokens) > MOST_NODES):
+            yield some
+            some, nodes = [], 0
+        some.append(tree)
+        nodes += len(tree.tokens)
+    if some:
+        yield some

@@ -9,6 +9,9 @@ import torch
 
 from .compiled import Network
 
+_USUAL = 8
+"""Predictions of a row that methods keep, unless told otherwise."""
+
 
 class LazyPredictions:
     """Predictions of n positions, kept as hidden states; the interface of `recap.targets.predictions.Predictions`.
@@ -17,8 +20,12 @@ class LazyPredictions:
     so that (n, vocabulary) numbers need not be stored.
     """
 
-    def __init__(self, network: Network, hidden: np.ndarray, lock: threading.RLock) -> None:
+    def __init__(
+        self, network: Network, hidden: np.ndarray, lock: threading.RLock, head: SharedHead | None = None, first: int = 0
+    ) -> None:
+        """`head`: what reads these rows, from `first` on, together with those of other trees of the same pass."""
         self._network, self._hidden, self._lock = network, hidden, lock
+        self._head, self._first = head, first
 
     def __len__(self) -> int:
         return len(self._hidden)
@@ -46,6 +53,9 @@ class LazyPredictions:
         vocabulary = self._network.sizes.vocabulary
         if k > vocabulary:
             raise ValueError(f"cannot keep {k} predictions per row of a model with {vocabulary} tokens; lower top_k")
+        found = self._head.top(self._first, len(self), k) if self._head else None
+        if found is not None:
+            return found
         with self._lock:
             return self._network.top(self._hidden, k)
 
@@ -53,3 +63,28 @@ class LazyPredictions:
         """Logits of one position, (vocabulary,) float32, a copy."""
         with self._lock:
             return torch.from_numpy(self._network.logits(self._hidden[position][None])[0])
+
+
+class SharedHead:
+    """The K largest logits of all rows of a pass over several trees, found at once: the head's weights are a fifth of the
+    built-in model's and would be read again for every tree."""
+
+    def __init__(self, network: Network, hidden: np.ndarray, lock: threading.RLock) -> None:
+        self._network, self._hidden, self._lock = network, hidden, lock
+        self._found: tuple[np.ndarray, np.ndarray] | None = None
+        self._asked = False
+
+    def top(self, first: int, count: int, k: int) -> tuple[np.ndarray, np.ndarray] | None:
+        """Ids and logits (count, k) of the rows from `first` on; None where these rows have to be read by themselves:
+        more is wanted than was found, or another tree's rows hold what is no number."""
+        with self._lock:
+            if not self._asked:
+                self._asked = True
+                try:
+                    self._found = self._network.top(self._hidden, min(max(k, _USUAL), self._network.sizes.vocabulary))
+                except FloatingPointError:
+                    pass
+        if self._found is None or k > self._found[0].shape[1]:
+            return None
+        ids, values = (np.ascontiguousarray(one[first : first + count, :k]) for one in self._found)
+        return ids, values

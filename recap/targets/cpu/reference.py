@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 
+from ..trees import PackedTree
 from .checkpoint import Checkpoint
 
 
@@ -54,16 +55,27 @@ class Network:
     def new_cache(self) -> Cache:
         return Cache((self.sizes.layers, self.sizes.kv_heads, self.sizes.head_size))
 
-    def run(
-        self, cache: Cache, tokens: np.ndarray, depths: np.ndarray, mask: np.ndarray, offset: int = 0
+    def run(self, trees: Sequence[PackedTree]) -> np.ndarray:
+        if not trees or len({id(tree.cache) for tree in trees}) < len(trees):
+            raise ValueError("every tree of a pass needs a cache of its own")
+        for tree in trees:
+            self._check(tree)
+        return np.concatenate([self._run(*tree) for tree in trees])
+
+    def _check(self, tree: PackedTree) -> None:
+        n, s = len(tree.tokens), self.sizes
+        depths, mask, positions = tree.depths, tree.mask, tree.depths + tree.cache.length + tree.rope_delta
+        if n == 0 or mask.shape != (n, n) or len(depths) != n or not np.diag(mask).all() or np.triu(mask, 1).any():
+            raise ValueError("a pass takes one depth per token and a mask of ancestors")
+        for name, values, end in (("tokens", tree.tokens, s.vocabulary), ("depths", positions, s.positions)):
+            if values.min() < 0 or values.max() >= end:
+                raise ValueError(f"{name} out of range")
+
+    def _run(
+        self, tokens: np.ndarray, depths: np.ndarray, mask: np.ndarray, cache: Cache, offset: int = 0
     ) -> np.ndarray:
         n, past, s = len(tokens), cache.length, self.sizes
         positions = depths + past + offset
-        if n == 0 or mask.shape != (n, n) or len(depths) != n or not np.diag(mask).all() or np.triu(mask, 1).any():
-            raise ValueError("a pass takes one depth per token and a mask of ancestors")
-        for name, values, end in (("tokens", tokens, s.vocabulary), ("depths", positions, s.positions)):
-            if values.min() < 0 or values.max() >= end:
-                raise ValueError(f"{name} out of range")
         cache.truncate(past)
         keys, values = (np.concatenate([kept, np.empty((*kept.shape[:2], n, s.head_size), np.float32)], 2)
                         for kept in (cache.keys, cache.values))  # fmt: skip
