@@ -13,7 +13,7 @@ from time import perf_counter
 import numpy as np
 import torch
 
-from .budget import Budget
+from .budget import Budget, Choice
 from .choosing import Chooser
 from .drafter import Draft
 from .methods.base import Proposer
@@ -22,6 +22,7 @@ from .targets.base import Target
 from .targets.cache import PackedCache
 from .targets.predictions import Predictions
 from .targets.prompt import Prompt
+from .targets.trees import PackedTree
 from .trace import Step, Trace
 
 _SEED_ROWS = 256
@@ -50,6 +51,8 @@ class Decoding:
     tokens: list[int] = field(default_factory=list)
     """Committed so far."""
     finish_reason: str | None = None
+    _proposed: tuple[Draft, Choice, float] | None = None
+    """What the pass that is under way verifies, and the milliseconds that drafting it took."""
 
     def reading(self) -> Iterator[None]:
         """Evaluate the rest of the prompt, seed the memories from it and commit the first token.
@@ -101,11 +104,22 @@ class Decoding:
             yield self._step()
 
     def _step(self) -> Step:
+        tree = self.propose()
+        clock = perf_counter()
+        return self.conclude(self.target.verify(*tree), 1000.0 * (perf_counter() - clock))
+
+    def propose(self, company: int = 0) -> PackedTree:
+        """The first half of a step: what the next pass is to verify. `company`: nodes of other answers in that pass."""
+        begun = perf_counter()
+        draft, choice = self.budget.draft(self.proposer, self.cache.length, self.remaining, company)
+        self._proposed = draft, choice, 1000.0 * (perf_counter() - begun)
+        return PackedTree(draft.tokens, draft.depths, draft.mask, self.cache, self.prompt.rope_delta)
+
+    def conclude(self, predictions: Predictions, pass_ms: float) -> Step:
+        """The second half: what the target says of the proposed tree, in a pass of which `pass_ms` are this answer's."""
+        draft, choice, draft_ms = self._proposed
         prefix_length = self.cache.length
         clock = [perf_counter()]
-        draft, choice = self.budget.draft(self.proposer, prefix_length, self.remaining)
-        clock.append(perf_counter())
-        predictions = self.target.verify(draft.tokens, draft.depths, draft.mask, self.cache, self.prompt.rope_delta)
         rows = predictions.top(self.proposer.top_k) if self.proposer.top_k else None
         self.chooser.read(predictions, None if rows is None else rows[0][:, 0])
         path, committed = self._accept(draft)
@@ -118,14 +132,14 @@ class Decoding:
             self._observe(rows, predictions, path[len(committed) - 1])
         self._commit(committed)
         clock.append(perf_counter())
-        draft_ms, verify_ms, _, update_ms = (1000.0 * (end - begin) for begin, end in zip(clock, clock[1:]))
+        reading_ms, _, update_ms = (1000.0 * (end - begin) for begin, end in zip(clock, clock[1:]))
         step = record(
             index=len(self.trace.steps), prefix_length=prefix_length, choice=choice, draft=draft,
             explanation=explanation, rows=rows, choices=self.chooser.choices(), path=path, committed=committed,
-            milliseconds=(draft_ms, verify_ms, update_ms), sizes=self.proposer.stats(), table=self.trace.table,
+            milliseconds=(draft_ms, pass_ms + reading_ms, update_ms), sizes=self.proposer.stats(), table=self.trace.table,
             text_of=self.target.text_of,
         )
-        self.budget.learn(path, len(committed), 1000.0 * (perf_counter() - clock[0]))
+        self.budget.learn(path, len(committed), draft_ms + pass_ms + 1000.0 * (perf_counter() - clock[0]))
         return step
 
     def _observe(self, rows: tuple[np.ndarray, np.ndarray], predictions: Predictions, last: int) -> None:

@@ -21,7 +21,9 @@ from .decoding import Decoding
 from .methods.base import Proposer
 from .session import Session
 from .targets.base import Target
+from .targets.predictions import Predictions
 from .targets.prompt import Prompt
+from .targets.trees import PackedTree
 from .trace import Comparison, Step, Trace, first_difference
 from .writing import Writing
 
@@ -88,6 +90,34 @@ class Stream(Iterator[Step]):
         if step is None:
             self.close()
             raise StopIteration
+        return step
+
+    @property
+    def writing(self) -> bool:
+        """Whether the next step is a pass: the prompt was read, and the answer goes on."""
+        return self._held is not None and self._steps is not None and self._decoding.finish_reason is None
+
+    def propose(self, company: int = 0) -> PackedTree:
+        """For a pass that several answers share, while `writing`: this one's tree; see `recap.together`."""
+        clock = perf_counter()
+        try:
+            return self._decoding.propose(company)
+        except BaseException:
+            self.close()
+            raise
+        finally:
+            self.trace.decode_seconds += perf_counter() - clock
+
+    def conclude(self, predictions: Predictions, seconds: float) -> Step:
+        """The step of a shared pass, of which `seconds` are this answer's."""
+        clock = perf_counter()
+        try:
+            step = self._decoding.conclude(predictions, 1000.0 * seconds)
+            self.trace.steps.append(step)
+            self._update(seconds + perf_counter() - clock)
+        except BaseException:
+            self.close()
+            raise
         return step
 
     def prefill(self, proceed: Callable[[], bool] = lambda: True) -> None:

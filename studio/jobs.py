@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import recap
 from recap.config import RecapConfig
+from recap.generation import Stream
 from recap.race import Race
 from recap.trace import Step, Trace
 
@@ -119,6 +120,14 @@ class Job:
             self._work = self._pieces(target)
         return next(self._work, _OVER) is not _OVER
 
+    @property
+    def stream(self) -> Stream | None:
+        """Its answer, while the next piece of its work is a pass that it can share with others."""
+        return None
+
+    def _took(self, step: Step) -> None:
+        """A pass of `stream` has ended."""
+
     def _end(self) -> None:
         """Leave off between two pieces. On the worker's thread alone."""
         if self._work is not None:
@@ -147,6 +156,10 @@ class Answer(Job):
         """The last tokens of the prompt, as many as a memory's key may need."""
         self.listeners = 0
         """How many streams bring its words to a browser (`studio.words`)."""
+        self._stream: Stream | None = None
+        """Once the prompt was read."""
+        self._sizes: list[dict[str, int]] = []
+        """What the memories held after every pass."""
 
     @property
     def text(self) -> str:
@@ -192,14 +205,21 @@ class Answer(Job):
             yield
             for _ in stream.reading():
                 yield
-            sizes: list[dict[str, int]] = []
-            self.conversation.growth.append(sizes)
+            self.conversation.growth.append(self._sizes)
+            self._stream = stream
             self._now("writing")
             for step in stream:
-                if step.sizes:
-                    sizes.append(step.sizes)
-                self._passed()
+                self._took(step)
                 yield
+
+    @property
+    def stream(self) -> Stream | None:
+        return self._stream if self._stream is not None and self._stream.writing else None
+
+    def _took(self, step: Step) -> None:
+        if step.sizes:
+            self._sizes.append(step.sizes)
+        self._passed()
 
 
 class Contest(Job):

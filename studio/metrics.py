@@ -57,7 +57,7 @@ class Metrics:
     def ended(self, job: Job) -> None:
         """An answer, a race or a measurement ended, in whatever way."""
         traces = [trace for trace in job.answers if trace is not None]
-        outcome = "failed" if job.state == "failed" else "stopped" if job.stopped else "complete"
+        outcome = "failed" if job.error else "stopped" if job.stopped else "complete"
         methods = job.way
         self._ended.labels(job.kind, methods, outcome).inc()
         for trace in traces:

@@ -57,6 +57,10 @@ class Turns(Generic[One]):
             self._line.rotate(-1)
         return None
 
+    def able(self) -> list[One]:
+        """Everyone who has something left in this round, from the one who comes next on."""
+        return [one for one in self._line if self._credit[one] > 0]
+
     def took(self, one: One, seconds: float) -> None:
         """What its piece of work took."""
         self._credit[one] = max(self._credit[one] - seconds, -self._most_owed)

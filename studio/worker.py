@@ -12,7 +12,9 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
+from recap import together
 from recap.shortage import give_back, is_shortage
+from recap.trace import Step
 
 from .jobs import Job
 from .limits import Limits
@@ -195,7 +197,9 @@ class Worker:
             with self._lock:
                 self._admit()
                 job = self._turns.next()
-            if job is not None:
+            if job is not None and job.stream is not None and self.target.packs:
+                self._pass([other for other in self._turns.able() if other.stream is not None and not other.stopped])
+            elif job is not None:
                 self._piece(job)
 
     def _look_aside(self) -> None:
@@ -234,26 +238,41 @@ class Worker:
                 job._now("reading")
 
     def _piece(self, job: Job) -> None:
-        error, more, short, begun = "", False, False, self._clock()
+        """The next piece of one job's work."""
+        begun, more, mistake = self._clock(), False, None
         try:
             more = job._advance(self.target)
-        except (ValueError, TypeError) as mistake:  # the engine's sentences about what a person gave it
-            error = sentence(mistake)
-        except Exception as mistake:
-            if short := is_shortage(mistake):
-                error = SHORTAGE
-                log.error("out of memory: an answer was ended")
-            else:
-                log.exception("an answer failed")
-                error = f"Something went wrong while answering ({type(mistake).__name__}: {sentence(mistake)})"
-        spent = self._clock() - begun
+        except Exception as error:
+            mistake = error
+        self._did(job, self._clock() - begun, mistake)
+        if not more and mistake is None:
+            self._finish(job)
+
+    def _pass(self, jobs: list[Job]) -> None:
+        """One pass for all of these answers. Time is shared out by nodes."""
+        for job, (outcome, spent) in zip(jobs, together.advance(self.target, [job.stream for job in jobs])):
+            if isinstance(outcome, Step):
+                job._took(outcome)
+            self._did(job, spent, None if isinstance(outcome, Step) else outcome)
+
+    def _did(self, job: Job, spent: float, mistake: Exception | None) -> None:
+        """A piece of a job's work took so long; a mistake ends it."""
         job.used += spent
         self._turns.took(job, spent)
-        if short:  # now that nothing of the failed piece is referred to any more
+        if mistake is None:
+            return
+        if isinstance(mistake, (ValueError, TypeError)):  # the engine's sentences about what a person gave it
+            error = sentence(mistake)
+        elif is_shortage(mistake):
+            error = SHORTAGE
+            log.error("out of memory: an answer was ended")
+            mistake.__traceback__ = None  # nothing of the failed piece is referred to any more
             job.conversation.release()
             give_back()
-        if not more:
-            self._finish(job, error)
+        else:
+            log.error("an answer failed", exc_info=mistake)
+            error = f"Something went wrong while answering ({type(mistake).__name__}: {sentence(mistake)})"
+        self._finish(job, error)
 
     def _finish(self, job: Job, error: str = "") -> None:
         """End a job that has its turns."""
@@ -282,8 +301,10 @@ class Worker:
                 return
             job._leave()
             job.error = error
+        try:
+            self._ended(job)
+        finally:  # counted before anyone hears of it
             job._now("failed" if error else "done")
-        self._ended(job)
 
     def _ensure_loaded(self) -> None:
         if self.target is not None:

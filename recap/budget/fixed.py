@@ -24,7 +24,7 @@ class Fixed:
     def seeded(self, tokens: np.ndarray, ms: float) -> None:
         """Nothing to learn."""
 
-    def draft(self, proposer: Proposer, prefix: int, remaining: int) -> tuple[Draft, Choice]:
+    def draft(self, proposer: Proposer, prefix: int, remaining: int, company: int = 0) -> tuple[Draft, Choice]:
         """The draft for the next pass. With one token to go there is nothing that a draft could save."""
         choice = Choice(*(self._limits if remaining > 1 else (0, 0)))
         if self._within:

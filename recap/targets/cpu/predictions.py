@@ -70,20 +70,16 @@ class SharedHead:
     built-in model's and would be read again for every tree."""
 
     def __init__(self, network: Network, hidden: np.ndarray, lock: threading.RLock) -> None:
-        self._network, self._hidden, self._lock = network, hidden, lock
         self._found: tuple[np.ndarray, np.ndarray] | None = None
-        self._asked = False
+        try:
+            with lock:
+                self._found = network.top(hidden, min(_USUAL, network.sizes.vocabulary))
+        except FloatingPointError:
+            pass
 
     def top(self, first: int, count: int, k: int) -> tuple[np.ndarray, np.ndarray] | None:
         """Ids and logits (count, k) of the rows from `first` on; None where these rows have to be read by themselves:
         more is wanted than was found, or another tree's rows hold what is no number."""
-        with self._lock:
-            if not self._asked:
-                self._asked = True
-                try:
-                    self._found = self._network.top(self._hidden, min(max(k, _USUAL), self._network.sizes.vocabulary))
-                except FloatingPointError:
-                    pass
         if self._found is None or k > self._found[0].shape[1]:
             return None
         ids, values = (np.ascontiguousarray(one[first : first + count, :k]) for one in self._found)
