@@ -229,3 +229,19 @@ def test_the_examples_are_read():
 
     for file in (Path(__file__).parent.parent / "assets" / "traces").glob("*.gz"):
         assert read_trace(file).steps and np.isfinite(read_trace(file).acceptance_length)
+
+
+def test_a_node_costs_what_it_adds_to_a_pass_that_others_are_in(priced, monkeypatch):
+    """Five nodes cost what one does; whoever comes as the sixth pays, alone or in company."""
+    told = []
+    monkeypatch.setattr(Unmoved, "learn", lambda self, *given: told.append(given))
+    loaded = priced("llava", "steps")
+    session = Session(loaded)
+    recap.generate(loaded, QUESTION, session=session, max_new_tokens=LENGTH)
+    drafter, budget = session.drafter("recap"), Auto(loaded.learned, max_nodes=16, suffix_tokens=4)
+    told.clear()
+    for company, sizes in ((0, range(2, 6)), (4, range(1, 2))):
+        draft, _ = budget.draft(drafter, 30, 40, company)
+        assert len(draft) in sizes
+        budget.learn([0], 1, 7.0)
+    assert len(told) == 1 and told[0][1:] == (30, 7.0)  # a share of a pass says nothing of what passes cost

@@ -300,3 +300,33 @@ def test_stop_frees_the_device_within_a_pass_and_closing_ends_all(target: Any, m
     assert not two.ended and worker.close(10) and two.ended and two.trace.finish_reason == "cancelled"
     with pytest.raises(Refused, match="closing"):
         worker.ask(Answer(Conversation(), "Hello", None, "ar", 8))
+
+
+def test_those_with_something_left_may_share_a_piece() -> None:
+    turns: Turns[str] = Turns(0.02, 0.04)
+    for name in "abc":
+        turns.add(name)
+    turns.took("b", 0.05)
+    assert turns.next() == "a" and turns.able() == ["a", "c"]
+    for name in "ac":
+        turns.took(name, 0.03)
+    assert turns.next() in "ac" and "b" not in turns.able()
+
+
+def test_visitors_share_passes_where_the_target_packs(target: Any, made: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same answers, in as many passes as the longest of them has; a race has its own."""
+    one = target("llava")
+    shared: list[int] = []
+
+    def verify_all(runtime: Any, trees: Any) -> list[Any]:
+        shared.append(len(trees))
+        return [runtime.verify(*tree) for tree in trees]
+
+    alone = [wait(made(one).ask(Answer(Conversation(), question, None, "recap", 40, config=PAPER))) for question in QUESTIONS]
+    monkeypatch.setattr(type(one.runtime), "verify_all", verify_all, raising=False)
+    answers = [Answer(Conversation(), question, None, "recap", 40, config=PAPER) for question in QUESTIONS]
+    race = Contest(Conversation(), "Hello", None, max_new_tokens=12)
+    together(made(one), [*answers, race])
+    assert [shown(answer) for answer in answers] == [shown(answer) for answer in alone]
+    assert max(shared) >= 3 and race.race.identical is True
+    assert all(answer.trace.seconds <= answer.used for answer in answers)

@@ -40,9 +40,11 @@ class Auto:
         self._ample = _AMPLE
         """Memory nodes drafted to choose from: about twice what was wanted lately, more if all of them are."""
         self._draft: Draft | None = None
+        self._company = 0
+        """Nodes of other answers in the pass that is running."""
         self._kinds = np.empty(0, dtype=np.int64)
-        self._nodes: tuple[int, int] | None = None
-        """Nodes of the pass that is running, and its prefix; None where it is shared: its time is a share as well."""
+        self._nodes = (1, 0)
+        """Nodes of the pass that is running, and its prefix."""
 
     def limit(self, max_nodes: int, suffix_tokens: int) -> None:
         """Other limits from the next pass on."""
@@ -61,13 +63,15 @@ class Auto:
 
     @property
     def rate(self) -> float:
-        """Tokens per millisecond of the passes lately; at first that of plain decoding."""
-        plain = self._learned.costs.ms(1, 0)
+        """Tokens per millisecond of the passes lately; at first that of plain decoding, in passes as large as this one."""
+        nodes = 1 + self._company
+        plain = self._learned.costs.ms(nodes, 0) / nodes
         return (self._tokens + _FIRST_PASSES) / (self._ms + _FIRST_PASSES * plain)
 
     def draft(self, proposer: Proposer, prefix: int, remaining: int, company: int = 0) -> tuple[Draft, Choice]:
         """The draft for the next pass, behind `prefix` tokens of cache and with `remaining` tokens to go. `company`: how many
         nodes of other answers the pass has besides; each further one then costs what it adds to such a pass."""
+        self._company = company
         costs = self._learned.costs.curve(1 + company + self._in_all, prefix)[company:]
         if remaining < 2 or not self._in_all:
             draft = proposer.draft(0, 0)
@@ -75,7 +79,7 @@ class Auto:
             self._kinds = np.zeros(1, dtype=np.int64)
         else:
             draft, chosen, expected = self._chosen(proposer, costs, remaining)
-        self._draft, self._nodes = draft, None if company else (len(draft), prefix)
+        self._draft, self._nodes = draft, (len(draft), prefix)
         return draft, Choice(chosen[0], chosen[1], expected, float(costs[len(draft) - 1]), float(costs[0]))
 
     def _chosen(
@@ -105,7 +109,7 @@ class Auto:
         draft, inner = self._draft, set(path)
         tried = np.array([node for node, parent in enumerate(draft.parents.tolist()) if parent in inner], dtype=np.int64)
         self._acceptance.learn(self._kinds[tried], self._kinds[path[1:]])
-        if self._nodes is not None:
+        if not self._company:  # else this is a share of what a larger pass took
             self._learned.costs.learn(*self._nodes, ms)
         self._seeding.passed(draft, path, committed)
         self._tokens = _FADE * self._tokens + committed

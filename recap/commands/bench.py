@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import argparse
 
-from ..bench import ablations, core, exact, generate, passes, replay, report, shape
+from ..bench import ablations, core, exact, generate, passes, replay, report, shape, visitors
 from ..bench import run as everything
 
 KINDS = {
     "run": everything, "report": report, "ablations": ablations, "replay": replay, "generate": generate, "exact": exact,
-    "passes": passes, "core": core, "shape": shape,
+    "passes": passes, "visitors": visitors, "core": core, "shape": shape,
 }  # fmt: skip
 
 

@@ -103,7 +103,9 @@ def hostile(module: ModuleType, made: Any, random: np.random.Generator) -> None:
         (cache, one.astype(np.int32), at, seen, 0, hidden), (cache, one, at, seen.astype(np.int64), 0, hidden),
     ):  # fmt: skip
         refused(made.run, [arguments[:-1]], arguments[-1])
-        refused(made.run, [(module.Cache(made), one, at, seen, 0), arguments[:-1]], np.empty((2, HIDDEN), np.float32))
+        if arguments[-1] is hidden:  # else it was the place for the result that was wrong
+            beside = (module.Cache(made), one, at, seen, 0)
+            refused(made.run, [beside, arguments[:-1]], np.empty((2, HIDDEN), np.float32))
     tree = (cache, one, at, seen, 0)
     for trees in ([], None, 5, [5], [None], [tree, tree], [tree[:-1]], [(*tree, 0)], [list(tree)], [tree] * 65):
         refused(made.run, trees, np.empty((len(trees) if isinstance(trees, list) else 1, HIDDEN), np.float32))

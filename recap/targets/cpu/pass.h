@@ -25,6 +25,15 @@ typedef struct {
     float *hidden;                            /* (n, hidden): the result */
 } Pass;
 
+/* Number `at` of a pass's trees: its nodes are told, and its blocks come behind the `count` that there are. */
+static inline int tree_divide(const Tree *tree, int at, int32_t *of, Block *blocks, int count)
+{
+    for (int i = 0; i < tree->n; i++) of[tree->first + i] = at;
+    for (int i = 0; i < tree->n; i += NODES)
+        blocks[count++] = (Block){at, tree->first + i, tree->n - i < NODES ? tree->n - i : NODES};
+    return count;
+}
+
 /* The K largest logits of rows of hidden states, or all of them. */
 typedef struct {
     Model *model;

@@ -73,9 +73,7 @@ static int batch_read(Batch *b, int at)
         PyErr_NoMemory();
         return 0;
     }
-    for (int i = 0; i < tree->n; i++) to[2 * b->pass.n + i] = at;
-    for (int i = 0; i < tree->n; i += NODES)
-        b->blocks[b->pass.block_count++] = (Block){at, tree->first + i, tree->n - i < NODES ? tree->n - i : NODES};
+    b->pass.block_count = tree_divide(tree, at, b->numbers + 2 * (size_t)b->pass.n, b->blocks, b->pass.block_count);
     return 1;
 }
 
