@@ -60,6 +60,7 @@ function hear() {
     if (news.racing && news.race !== before.race) see("race");
     track.watch(news.key, news.race);
   }
+  if (before.racing && !news.racing) track.over();
   if (news.lab && (news.lab !== before.lab || news.measuring !== before.measuring)) lab.watch(news.key, news.lab);
   if (news.live) words.listen(news.key);
   else painted().then(() => told.live || words.done()); // when gradio's copy is there

@@ -7,6 +7,7 @@ class Track {
     this.player = player;
     this.drawn = drawn; // called when there is a new picture of tokens over own time
     this.id = null;
+    this.over = () => {}; // to be called when the race has ended: whoever rests between two looks need not
     this.watch = latest((key, id) => this.run(key, id));
   }
 
@@ -34,7 +35,8 @@ class Track {
         this.drawn();
       }
       if (race.ended) return;
-      await pause(Math.max(RACE, 2 * (performance.now() - began)));
+      const rested = new Promise((done) => (this.over = done));
+      await Promise.race([pause(Math.max(RACE, 2 * (performance.now() - began))), rested]);
     }
   }
 }
