@@ -85,7 +85,7 @@ class Session:
             return Fixed(*numbers, within=self.config.suffix_within and isinstance(one, Drafter))
         if key not in self._autos:
             usual = isinstance(one, Drafter) and not sampled and self.keeps_memories(RecapConfig())
-            self._autos[key] = Auto(known(self.target), *numbers, shared=usual)
+            self._autos[key] = Auto(known(self.target), *numbers, shared=usual, ends=self.target.end_ids)
         self._autos[key].limit(*numbers)
         return self._autos[key]
 

@@ -231,6 +231,22 @@ def test_the_examples_are_read():
         assert read_trace(file).steps and np.isfinite(read_trace(file).acceptance_length)
 
 
+def test_no_draft_goes_on_behind_an_end(priced):
+    """What lies behind an end is worth nothing, so that no draft is as large as it is for the sake of such a node."""
+    loaded = priced("llava", "free")
+    session = Session(loaded)
+    recap.generate(loaded, QUESTION, session=session, max_new_tokens=20)
+    drafter, learned = session.drafter("recap"), loaded.learned
+    full, _ = Auto(learned, max_nodes=63, suffix_tokens=4).draft(drafter, 30, 40)
+    ends = {int(token) for token, depth in zip(full.tokens, full.depths) if depth == 1}
+    cut, _ = Auto(learned, max_nodes=63, suffix_tokens=4, ends=ends).draft(drafter, 30, 40)
+    node = int(cut.parents[-1])  # of the last one; the order is the drafter's, and the budget chooses how many
+    while node > 0:
+        assert int(cut.tokens[node]) not in ends
+        node = int(cut.parents[node])
+    assert max(full.depths) > 1 and 1 < len(cut) < len(full)
+
+
 def test_a_node_costs_what_it_adds_to_a_pass_that_others_are_in(priced, monkeypatch):
     """Five nodes cost what one does; whoever comes as the sixth pays, alone or in company."""
     told = []

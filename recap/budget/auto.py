@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import numpy as np
 
 from ..config import SUFFIX_REACH
@@ -28,11 +30,14 @@ class Auto:
     nodes of a pass, and a long match may take up to 10 of these for the suffix path unless `suffix_tokens` is 0. RECAP's suffix
     path may come from earlier answers of the session.
     Decisions depend on what was measured and proposed alone, never on chance. `shared`: whether what earlier answers
-    taught of the chances is used, and added to.
+    taught of the chances is used, and added to. `ends`: tokens behind which no answer goes on, and no draft needs to.
     """
 
-    def __init__(self, learned: Learned, max_nodes: int, suffix_tokens: int, shared: bool = True) -> None:
+    def __init__(
+        self, learned: Learned, max_nodes: int, suffix_tokens: int, shared: bool = True, ends: Collection[int] = ()
+    ) -> None:
         self.limit(max_nodes, suffix_tokens)
+        self._ends = np.array(sorted(ends), dtype=np.int64)
         self._learned = learned
         self._acceptance = Acceptance(learned.acceptance if shared else None)
         self._seeding = Seeding()
@@ -93,7 +98,9 @@ class Auto:
             whole = full.suffix_match > 0 and full.suffix_start == len(full)
             path = suffix_path(full, proposer.draft(0, self._suffix, **more) if whole else None)
             kind = kinds(full, path)
-            reached = reach(full, self._acceptance.chances()[kind], remaining - 1)
+            chances = self._acceptance.chances()[kind]
+            chances[1:][np.isin(full.tokens[full.parents[1:]], self._ends)] = 0.0
+            reached = reach(full, chances, remaining - 1)
             memory = full.suffix_start - 1
             nodes, extra, expected = choose(reached, memory, path, costs, self.rate, (most, self._in_all))
             if nodes < most or most == self._max_nodes:
