@@ -14,6 +14,8 @@ from starlette.routing import BaseRoute
 
 from recap.pictures import PictureError, picture_size
 
+from .light import PageConfig
+
 if TYPE_CHECKING:
     from .limits import Limits
     from .metrics import Metrics
@@ -114,6 +116,10 @@ class Checked(gr.Blocks):
     limits: Limits
     metrics: Metrics
     visitors: Visitors
+
+    def __init__(self, *given: Any, **named: Any) -> None:
+        super().__init__(*given, **named)
+        self.default_config.__class__ = PageConfig
 
     async def process_api(self, *given: Any, **named: Any) -> Any:
         try:
