@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from ..config import MAX_TOP_K
 from .arguments import integers, numbers
 from .backends import load_core
@@ -24,6 +22,7 @@ class Base:
     """"c" or "python": drafters must be of the same one."""
     top_k: int
     """K; a drafter's config must have the same."""
+    rows: int
     bytes: int
     """What it takes in memory, once, however many drafters share it (Python twin: an estimate)."""
     handle: Any
@@ -40,14 +39,10 @@ class Base:
         core = load_core(backend)
         self.backend, self.top_k = core.backend, ids.shape[1]
         self.handle, self.bytes = core.make_base(tokens, ids, probs, self.top_k)
-        self._rows = len(tokens)
-
-    def __len__(self) -> int:
-        """Rows."""
-        return self._rows
+        self.rows = len(tokens)
 
     def __repr__(self) -> str:
-        return f"<recap.drafter.Base of {len(self):,} rows, K = {self.top_k}, backend={self.backend!r}>"
+        return f"<recap.drafter.Base of {self.rows:,} rows, K = {self.top_k}, backend={self.backend!r}>"
 
     def backend_for(self, backend: str, top_k: int) -> str:
         """The backend of a drafter on this base. Raises ValueError for one that cannot use it."""
