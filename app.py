@@ -21,7 +21,7 @@ import gradio as gr
 
 import recap
 from recap.targets.loading import default_model
-from studio import health, inputs, logs, parts, programs, recordings, uploads, wording, words
+from studio import health, inputs, logs, parts, programs, recordings, settings, uploads, wording, words
 from studio.desk import Desk
 from studio.examples import examples
 from studio.limits import Limits
@@ -153,6 +153,9 @@ def main() -> None:
     parser.add_argument("--dtype", default=given("DTYPE") or "auto", help=f"{', '.join(dtypes)} (default: $DTYPE, or auto)")
     parser.add_argument("--threads", type=int, default=given("THREADS") or None,
                         help="CPU threads of a pass (default: $THREADS, or torch's own choice)")  # fmt: skip
+    parser.add_argument("--warm", default=given("WARM_MEMORY") or None, metavar="FILE",
+                        help="rows of U for every visitor, a file of `python -m recap memory build` (default: $WARM_MEMORY, or "
+                        "none)")  # fmt: skip
     chosen = parser.parse_args()
     port = given("GRADIO_SERVER_PORT", "")
     try:
@@ -162,6 +165,9 @@ def main() -> None:
             raise ValueError(f"GRADIO_SERVER_PORT must be a number such as 7860, got {port!r}")
         if chosen.dtype not in dtypes:
             raise ValueError(f"--dtype or DTYPE must be one of {', '.join(dtypes)}, got {chosen.dtype!r}")
+        warm = recap.WarmMemory.load(chosen.warm) if chosen.warm else None
+        if warm is not None:
+            warm.require_rows(settings.DEFAULT)
     except ValueError as error:
         raise SystemExit(str(error)) from None
 
@@ -169,6 +175,9 @@ def main() -> None:
         target = recap.load_target(
             chosen.model, device=chosen.device, dtype=chosen.dtype, threads=chosen.threads, progress=worker.tell
         )
+        if warm is not None:
+            warm.require(target.model, target.name, target.runtime.vocabulary)
+            worker.warm = warm
         target.warm_up(worker.tell)
         long_lived()
         return target
@@ -180,7 +189,7 @@ def main() -> None:
     page = build(worker, metrics, watched).queue(default_concurrency_limit=None, max_size=MOST_EVENTS)
     enabled = {
         "model": chosen.model, "dtype": chosen.dtype, "metrics": watched and ("open" if watched is True else "with a token"),
-        "log": log_format, **limits.described(),
+        "log": log_format, "warm": warm and warm.digest, **limits.described(),
     }  # fmt: skip
     serve(page, worker, int(port) if port else None, folder, enabled)
 
