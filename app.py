@@ -138,6 +138,18 @@ def build(worker: Worker, metrics: Metrics | None = None, watched: bool | str = 
     return page
 
 
+def _warm(path: str | None) -> recap.WarmMemory | None:
+    """The operator's rows for every visitor. Raises ValueError with a sentence that names the variable."""
+    if path is None:
+        return None
+    try:
+        memory = recap.WarmMemory.load(path)
+        memory.require_rows(settings.DEFAULT)
+    except ValueError as error:
+        raise ValueError(f"--warm or WARM_MEMORY: {error}") from None
+    return memory
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description="Open RECAP Studio in the browser. GRADIO_SERVER_NAME and GRADIO_SERVER_PORT set the address "
@@ -165,9 +177,7 @@ def main() -> None:
             raise ValueError(f"GRADIO_SERVER_PORT must be a number such as 7860, got {port!r}")
         if chosen.dtype not in dtypes:
             raise ValueError(f"--dtype or DTYPE must be one of {', '.join(dtypes)}, got {chosen.dtype!r}")
-        warm = recap.WarmMemory.load(chosen.warm) if chosen.warm else None
-        if warm is not None:
-            warm.require_rows(settings.DEFAULT)
+        warm = _warm(chosen.warm)
     except ValueError as error:
         raise SystemExit(str(error)) from None
 

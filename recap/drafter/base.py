@@ -14,7 +14,8 @@ class Base:
 
     `token_ids` (n,): the tokens that the rows follow, each once; `ids` (n, K) the candidates of each row and `probs`
     (n, K) float32 their probabilities, falling, as `Drafter.export` gives them. Raises TypeError or ValueError, naming
-    the argument, for values of the wrong kind, shape or range. Drafters of any thread may use it at the same time; it
+    the argument, for values of the wrong kind, shape or range; whether a model knows these tokens is the caller's to see to
+    (`recap.WarmMemory` does). Drafters of any thread may use it at the same time; it
     lives as long as one of them does.
     """
 
