@@ -78,9 +78,9 @@ class Session:
         """This session's proposer for a method; made on first use, kept until it is forgotten."""
         method = method or self.method
         known = self._proposers.get(method)
-        # setdefault: somebody who looks at the memories meanwhile must not replace them
         if known is None:
             base = None if self.warm is None else self.warm.base
+            # setdefault: somebody who looks at the memories meanwhile must not replace them
             known = self._proposers.setdefault(method, proposer(method, self.config, base))
         return known
 
