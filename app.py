@@ -21,7 +21,7 @@ import gradio as gr
 
 import recap
 from recap.targets.loading import default_model
-from studio import health, inputs, logs, parts, programs, recordings, uploads, wording, words
+from studio import health, inputs, logs, parts, programs, recordings, settings, uploads, wording, words
 from studio.desk import Desk
 from studio.examples import examples
 from studio.limits import Limits
@@ -138,6 +138,18 @@ def build(worker: Worker, metrics: Metrics | None = None, watched: bool | str = 
     return page
 
 
+def _warm(path: str | None) -> recap.WarmMemory | None:
+    """The operator's rows for every visitor. Raises ValueError with a sentence that names the variable."""
+    if path is None:
+        return None
+    try:
+        memory = recap.WarmMemory.load(path)
+        memory.require_rows(settings.DEFAULT)
+    except ValueError as error:
+        raise ValueError(f"--warm or WARM_MEMORY: {error}") from None
+    return memory
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description="Open RECAP Studio in the browser. GRADIO_SERVER_NAME and GRADIO_SERVER_PORT set the address "
@@ -153,6 +165,9 @@ def main() -> None:
     parser.add_argument("--dtype", default=given("DTYPE") or "auto", help=f"{', '.join(dtypes)} (default: $DTYPE, or auto)")
     parser.add_argument("--threads", type=int, default=given("THREADS") or None,
                         help="CPU threads of a pass (default: $THREADS, or torch's own choice)")  # fmt: skip
+    parser.add_argument("--warm", default=given("WARM_MEMORY") or None, metavar="FILE",
+                        help="rows of U for every visitor, a file of `python -m recap memory build` (default: $WARM_MEMORY, or "
+                        "none)")  # fmt: skip
     chosen = parser.parse_args()
     port = given("GRADIO_SERVER_PORT", "")
     try:
@@ -162,6 +177,7 @@ def main() -> None:
             raise ValueError(f"GRADIO_SERVER_PORT must be a number such as 7860, got {port!r}")
         if chosen.dtype not in dtypes:
             raise ValueError(f"--dtype or DTYPE must be one of {', '.join(dtypes)}, got {chosen.dtype!r}")
+        warm = _warm(chosen.warm)
     except ValueError as error:
         raise SystemExit(str(error)) from None
 
@@ -169,6 +185,9 @@ def main() -> None:
         target = recap.load_target(
             chosen.model, device=chosen.device, dtype=chosen.dtype, threads=chosen.threads, progress=worker.tell
         )
+        if warm is not None:
+            warm.require(target.model, target.name, target.runtime.vocabulary)
+            worker.warm = warm
         target.warm_up(worker.tell)
         long_lived()
         return target
@@ -180,7 +199,7 @@ def main() -> None:
     page = build(worker, metrics, watched).queue(default_concurrency_limit=None, max_size=MOST_EVENTS)
     enabled = {
         "model": chosen.model, "dtype": chosen.dtype, "metrics": watched and ("open" if watched is True else "with a token"),
-        "log": log_format, **limits.described(),
+        "log": log_format, "warm": warm and warm.digest, **limits.described(),
     }  # fmt: skip
     serve(page, worker, int(port) if port else None, folder, enabled)
 

@@ -16,6 +16,7 @@ _HOMES = {
     "load_target": "targets",
     "wrap": "targets",
     "Session": "session",
+    "WarmMemory": "warm",
     "generate": "generation",
     "stream": "generation",
     "Race": "race",

@@ -1,4 +1,4 @@
-"""The command line: python -m recap generate | bench | trace | info."""
+"""The command line: python -m recap generate | bench | trace | memory | info."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ COMMANDS = {
     "generate": "ask a question, with pictures or without, and stream the answer",
     "trace": "read a recorded trace",
     "bench": "measure: all methods on the same inputs, and the parts by themselves",
+    "memory": "rows of U for many sessions to share: build a file of them, or say what is in one",
     "info": "what is installed and what would be used",
 }
 

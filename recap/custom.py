@@ -27,6 +27,7 @@ from .targets.qwen2_5_vl import has_multimodal_rope
 from .targets.runtime import Runtime
 from .targets.support import refuse_unsupported
 from .trace import Trace
+from .warm import Warm, given
 
 _RUNTIMES: weakref.WeakKeyDictionary[torch.nn.Module, Runtime] = weakref.WeakKeyDictionary()
 _LEARNED: weakref.WeakKeyDictionary[torch.nn.Module, Learned] = weakref.WeakKeyDictionary()
@@ -42,12 +43,14 @@ def custom_generate(
     generation_config: Any,
     drafter: Proposer | None = None,
     config: RecapConfig | None = None,
+    warm: Warm = None,
     **model_kwargs: Any,
 ) -> torch.Tensor | GenerateDecoderOnlyOutput:
     """Decode one sequence, (1, n) input ids, and return what `generate` would: (1, n + new) ids or its output object.
 
-    Steer it with functools.partial(recap.custom_generate, config=..., drafter=...); a drafter keeps its memories from
-    call to call. Logits processors and stopping criteria see exactly the prefixes that plain decoding would show them,
+    Steer it with functools.partial(recap.custom_generate, config=..., drafter=..., warm=...); a drafter keeps its memories
+    from call to call, `warm` (a `recap.WarmMemory` or the path of its file) is looked up by the fresh one that a call has
+    without. Logits processors and stopping criteria see exactly the prefixes that plain decoding would show them,
     one token at a time, so every one of them works, sampling and repetition penalties included. The model's own
     attention is used: equal to plain decoding in float32, while in half precision passes of different sizes may round
     differently. transformers hands neither `streamer` nor `tokenizer` to a callable: for stop strings pass
@@ -55,10 +58,12 @@ def custom_generate(
     prompts, a cache that is filled already, and outputs that tree passes do not have (attentions, hidden states).
     """
     _check(input_ids, generation_config, model_kwargs)
+    if warm is not None and drafter is not None:
+        raise ValueError("a drafter has memories of its own: give warm without one, or recap.Drafter(base=warm.base)")
     with _evaluating(model):
         return _decode(
             model, input_ids, logits_processor, stopping_criteria, generation_config,
-            Drafter(config) if drafter is None else drafter, config, model_kwargs,
+            _drafter(model, config, warm) if drafter is None else drafter, config, model_kwargs,
         )  # fmt: skip
 
 
@@ -85,6 +90,15 @@ def _decode(
     return GenerateDecoderOnlyOutput(
         sequences=chooser.sequence, scores=chooser.scores, logits=chooser.raw, cache=decoding.cache
     )
+
+
+def _drafter(model: torch.nn.Module, config: RecapConfig | None, warm: Warm) -> Drafter:
+    """A fresh one."""
+    memory = given(warm)
+    if memory is None:
+        return Drafter(config)
+    memory.require(model, getattr(model, "name_or_path", "") or type(model).__name__, _runtime(model).vocabulary)
+    return Drafter(config, base=memory.base)
 
 
 @contextmanager

@@ -25,6 +25,7 @@ from .targets.predictions import Predictions
 from .targets.prompt import Prompt
 from .targets.trees import PackedTree
 from .trace import Comparison, Step, Trace, first_difference
+from .warm import Warm
 from .writing import Writing
 
 _READ = object()
@@ -201,13 +202,16 @@ def stream(
     config: RecapConfig | None = None,
     session: Session | None = None,
     drafter: Proposer | None = None,
+    warm: Warm = None,
 ) -> Stream:
     """Decode an answer step by step; see `generate` for the arguments. Yields `recap.Step` as each pass ends."""
     check_request(max_new_tokens, temperature, seed)
     if drafter is not None and not callable(getattr(drafter, "draft", None)):
         raise TypeError(f"drafter must be a recap.Drafter or another proposer, not {type(drafter).__name__}")
+    if warm is not None and (session is not None or drafter is not None):
+        raise ValueError("a session or a drafter has memories of its own: give warm to recap.Session, or without either")
     if session is None:
-        session = Session(target, method or "recap", config or getattr(drafter, "config", None))
+        session = Session(target, method or "recap", config or getattr(drafter, "config", None), warm)
         if drafter is not None:
             session.use(drafter)
     elif drafter is not None:
@@ -255,17 +259,20 @@ def generate(
     config: RecapConfig | None = None,
     session: Session | None = None,
     drafter: Proposer | None = None,
+    warm: Warm = None,
 ) -> Generation:
     """Answer a question about pictures, token for token as plain decoding would.
 
     `prompt`: a string, or a chat of {"role", "content"} whose picture parts consume `images` in order. `images`: paths,
     bytes, PIL images or arrays. `method`: one of `recap.METHODS`, by default "recap" or the session's. `temperature` 0
     is argmax; above, tokens are drawn with `seed` (a fresh one, kept in the trace, if None). `session` continues a
-    conversation; `drafter` brings memories of its own; with neither, memories are fresh and empty. Raises ValueError or
+    conversation; `drafter` brings memories of its own; with neither, memories are fresh and empty. `warm`, a
+    `recap.WarmMemory` or the path of its file, is looked up where U has no row; other methods have no U and leave it
+    alone. Raises ValueError or
     TypeError with a sentence for bad input, before any work is done.
     """
     with stream(
-        target, prompt, images, method, max_new_tokens, temperature, seed, config, session, drafter
+        target, prompt, images, method, max_new_tokens, temperature, seed, config, session, drafter, warm
     ) as answer:
         for _ in answer:
             pass
@@ -303,5 +310,6 @@ def _trace(
         pictures=target.shown(prompt), prompt_tokens=len(prompt.ids),
         cached_tokens=start, max_new_tokens=max_new_tokens, temperature=float(temperature), seed=seed,
         exactness=target.exactness,
-        created=datetime.now(timezone.utc).isoformat(timespec="seconds"), versions=versions(),
+        created=datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        versions=versions() | ({"warm memory": session.warm.digest} if session.warm is not None and method == "recap" else {}),
     )

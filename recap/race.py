@@ -11,6 +11,7 @@ from .generation import Stream, compare, stream
 from .methods import METHODS
 from .targets.base import Target
 from .trace import Trace, first_difference
+from .warm import Warm, given
 
 
 class Race(Iterator[int]):
@@ -40,6 +41,7 @@ class Race(Iterator[int]):
         temperature: float = 0.0,
         seed: int | None = None,
         config: RecapConfig | None = None,
+        warm: Warm = None,
         proceed: Callable[[], bool] = lambda: True,
     ) -> None:
         check_request(max_new_tokens, temperature, seed)
@@ -49,7 +51,7 @@ class Race(Iterator[int]):
             seed = secrets.randbits(32)
         self.methods = tuple(methods)
         self._arguments = (target, prompt, images)
-        self._settings = dict(max_new_tokens=max_new_tokens, temperature=temperature, seed=seed, config=config)
+        self._settings = dict(max_new_tokens=max_new_tokens, temperature=temperature, seed=seed, config=config, warm=given(warm))
         self._proceed = proceed
         self._streams: list[Stream | None] = [None, None]
         self._closed = False

@@ -19,6 +19,7 @@ from .methods import METHODS, limits, proposer
 from .methods.base import Proposer
 from .targets.base import Target
 from .targets.prompt import Picture, Prompt
+from .warm import Warm, given
 
 _REMEMBERED_PICTURES = 16
 _FREE_TO_CHANGE = {"max_nodes", "suffix_tokens", "suffix_within", "budget"}
@@ -39,11 +40,16 @@ class Session:
     """Holds what one conversation may reuse, and nothing of any other.
 
     U and, for the budget "auto", the words of earlier answers live as long as the session; C, G and the suffix automaton
-    last one turn. What the cache already holds is not computed again, and a picture is encoded once. One answer at a time:
+    last one turn; U's rows may have those of a warm memory behind them (`recap.WarmMemory`), which RECAP alone looks up and
+    nobody writes. What the cache already holds is not computed again, and a picture is encoded once. One answer at a time:
     a second one started meanwhile is refused.
     """
 
-    def __init__(self, target: Target, method: str = "recap", config: RecapConfig | None = None) -> None:
+    def __init__(
+        self, target: Target, method: str = "recap", config: RecapConfig | None = None, warm: Warm = None
+    ) -> None:
+        """`warm`: a `recap.WarmMemory`, which sessions may share, or the path of its file. Raises ValueError with a sentence
+        for one of another model, or whose rows have another length than `config.top_k`."""
         if not isinstance(target, Target):
             raise TypeError(f"target must come from recap.load_target or recap.wrap, not {type(target).__name__}")
         if method not in METHODS:
@@ -53,6 +59,10 @@ class Session:
         self.target = target
         self.method = method
         self.config = config or RecapConfig()
+        self.warm = given(warm)
+        if self.warm is not None:
+            self.warm.require_rows(self.config)
+            self.warm.require(target.model, target.name, target.runtime.vocabulary)
         self.cache = target.new_cache()
         self._proposers: dict[str, Proposer] = {}
         self._autos: dict[tuple[str, bool], Auto] = {}
@@ -68,8 +78,11 @@ class Session:
         """This session's proposer for a method; made on first use, kept until it is forgotten."""
         method = method or self.method
         known = self._proposers.get(method)
-        # setdefault: somebody who looks at the memories meanwhile must not replace them
-        return known if known is not None else self._proposers.setdefault(method, proposer(method, self.config))
+        if known is None:
+            base = None if self.warm is None else self.warm.base
+            # setdefault: somebody who looks at the memories meanwhile must not replace them
+            known = self._proposers.setdefault(method, proposer(method, self.config, base))
+        return known
 
     def budget(self, method: str | None = None, sampled: bool = False) -> Budget:
         """What decides how many nodes a pass of this method gets. The first time that it has to know what passes cost,
@@ -125,9 +138,12 @@ class Session:
         """Decode with another config from the next answer on; conversation, cache and encoded pictures stay.
 
         Proposers stay as well if `keeps_memories`, else they are made anew and remember nothing. Raises TypeError for
-        anything but a RecapConfig and RuntimeError while an answer is being decoded.
+        anything but a RecapConfig, ValueError where the rows of its warm memory have another length than `top_k`, and
+        RuntimeError while an answer is being decoded.
         """
         with self.answering():
+            if self.warm is not None and isinstance(config, RecapConfig):
+                self.warm.require_rows(config)
             if not self.keeps_memories(config):
                 self._forget()
             self.config = config
@@ -141,7 +157,7 @@ class Session:
         return all(now[name] == then[name] for name in now.keys() - _FREE_TO_CHANGE)
 
     def forget(self) -> None:
-        """Empty the memories, U too; the conversation goes on. Raises RuntimeError while an answer is being decoded."""
+        """Empty the memories, U too but not what is warm behind it; the conversation goes on. Raises RuntimeError while an answer is being decoded."""
         with self.answering():
             self._forget()
 
@@ -155,7 +171,7 @@ class Session:
             self._cached_keys = self._cached_keys[:0]
 
     def remembered_bytes(self) -> int:
-        """What the memories of all methods take, as far as these tell."""
+        """What the memories of all methods take, as far as these tell; a warm memory, which others share, not counted."""
         return sum(one.stats().get("bytes", 0) for one in self._proposers.values())
 
     def _forget(self) -> None:

@@ -73,13 +73,15 @@ class Conversation:
         """Whether nothing at all of it waits or runs."""
         return not self.busy and self.measurement is None
 
-    def session(self, target: Any, config: RecapConfig | None = None) -> recap.Session:
+    def session(
+        self, target: Any, config: RecapConfig | None = None, warm: recap.WarmMemory | None = None
+    ) -> recap.Session:
         """The engine's side of this conversation, on the device's thread; U outlives `clear`. A config, where given,
-        holds from now on; None leaves what was."""
+        holds from now on; None leaves what was. `warm` goes behind U when the session is made."""
         with self._lock:
             fresh, undo, forget = self._fresh, self._undo, self._forget
             self._fresh = self._undo = self._forget = False
-            session = self._session = self._session or recap.Session(target, config=config)
+            session = self._session = self._session or recap.Session(target, config=config, warm=warm)
             self._released = False
         if fresh:
             session.reset()

@@ -255,7 +255,8 @@ class Desk:
         if mine.busy:
             return {"notice": wording.notice("The memories are in use: stop the answer, or wait for its end.")}
         mine.forget()
-        return {"notice": wording.notice("G, C and U are empty now."), "player": self._player(mine)}
+        stays = " What is warm behind U stays: it is the same for every visitor." if self.worker.warm is not None else ""
+        return {"notice": wording.notice(f"G, C and U are empty now.{stays}"), "player": self._player(mine)}
 
     def upload(self, mine: Conversation, path: str | None) -> Change:
         """Open a trace file; no model is needed for that."""

@@ -193,7 +193,8 @@ class Answer(Job):
             self.conversation.answer = None
 
     def _pieces(self, target: Any) -> Iterator[None]:
-        session = self.conversation.session(target, self.config)
+        warm = self._worker.warm if self._worker is not None else None
+        session = self.conversation.session(target, self.config, warm)
         familiar.show(session, self._pictures)
         yield
         with recap.stream(

@@ -43,7 +43,9 @@ class Metrics:
             ("recap_visitors", "Open pages", lambda: len(visitors)),
             ("recap_running", "Answers and races that share the device", lambda: worker.counts[0]),
             ("recap_waiting", "Those that wait for their first turn", lambda: worker.counts[1]),
-        ):
+            ("recap_warm_memory_bytes", "Memory of the warm U that all visitors share, 0 without one",
+             lambda: 0.0 if worker.warm is None else float(worker.warm.base.bytes)),
+        ):  # fmt: skip
             Gauge(name, meaning, registry=self.registry).set_function(value)
 
     def text(self) -> bytes:

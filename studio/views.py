@@ -323,8 +323,12 @@ def _found(worker: Worker, mine: Conversation | None, trace: Trace, step: Step, 
     if drafter is None:
         return memory.recorded(step, at)
     try:
-        found = worker.aside(lambda target: drafter.lookup(context)).result(PATIENCE)
+        found, warm = worker.aside(
+            lambda target: (drafter.lookup(context), drafter.from_base(context))
+        ).result(PATIENCE)
     except (RuntimeError, TooLate):
         return memory.recorded(step, at)
     text_of = worker.target.text_of
-    return memory.retrieved([text_of(token) for token in context], found, lambda token: text.visible(text_of(token)))
+    return memory.retrieved(
+        [text_of(token) for token in context], found, lambda token: text.visible(text_of(token)), warm
+    )

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
-from recap import together
+from recap import WarmMemory, together
 from recap.shortage import give_back, is_shortage
 from recap.trace import Step
 
@@ -63,6 +63,8 @@ class Worker:
         self._took: deque[float] = deque(maxlen=_LATELY)
         self._started = time.monotonic()
         self.target: Any = None
+        self.warm: WarmMemory | None = None
+        """Rows of U that the operator loaded for every visitor's answers; set with the target, or never."""
         self.error = ""
         """Why the model could not be loaded: a sentence."""
         self.doing = ""

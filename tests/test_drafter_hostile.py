@@ -9,6 +9,7 @@ import pytest
 
 import recap
 from recap import Drafter, RecapConfig
+from recap.drafter import Base
 
 from .test_drafter_rules import _built
 
@@ -270,8 +271,15 @@ def test_nothing_leaks():
     """Whole lives of drafters, good calls and refused ones; memory must stay where the first hundred left it."""
     prompt, bad = np.arange(400) % 50, changed(LOGITS, np.nan)
 
+    shared = np.full((3, 8), 0.125, np.float32)
+
     def life():
-        drafter = Drafter(backend="c")
+        drafter = Drafter(backend="c", base=Base([1, 2, 3], IDS, shared, "c"))
+        drafter.export()
+        with pytest.raises(ValueError):
+            Base([1, 2, 2], IDS, shared, "c")
+        with pytest.raises(ValueError):
+            Drafter(RecapConfig(top_k=4, width=4), base=drafter.base)
         drafter.begin(prompt, banned=range(40, 45))
         drafter.seed(prompt[:3], IDS, LOGITS)
         drafter.commit([1])
@@ -291,7 +299,7 @@ def test_nothing_leaks():
             drafter.commit([2, 3])
         drafter.reset()
 
-    counted = (prompt, bad, IDS, LOGITS)
+    counted = (prompt, bad, IDS, LOGITS, shared)
     for _ in range(100):
         life()
     gc.collect()

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from recap import Drafter, RecapConfig
-from recap.drafter.door import _load_core
+from recap.drafter.backends import load_core
 
 
 def _built() -> bool:
     try:
-        _load_core("c")
+        load_core("c")
     except ImportError:
         return False
     return True

@@ -8,8 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recap import Drafter, RecapConfig
+from recap.drafter import Base
 
-from .sanitize.stream import calls, follow, random_config
+from .sanitize.stream import calls, follow, random_base, random_config
 
 pytest.importorskip("recap.drafter.compiled", reason="no C core built")
 
@@ -35,10 +36,14 @@ def same(left, right, where=""):
         assert left == right, where
 
 
-def compare(seed, config=None, requests=3, passes=5):
+def compare(seed, config=None, requests=3, passes=5, shared=False):
     draw = random.Random(seed)
     config = config or random_config(draw)
-    pair = [Drafter(config, backend) for backend in ("c", "python")]
+    bases = [None, None]
+    if shared:
+        rows = random_base(draw, config.top_k)
+        bases = [Base(*rows, backend) for backend in ("c", "python")]
+    pair = [Drafter(config, backend, base) for backend, base in zip(("c", "python"), bases)]
 
     def call(method, arguments):
         left, right = (getattr(drafter, method)(*arguments) for drafter in pair)
@@ -48,12 +53,15 @@ def compare(seed, config=None, requests=3, passes=5):
         return len(left) if method == "draft" else None
 
     follow(calls(draw, config, requests, passes), call)
+    for token in range(60):
+        same(*(drafter.from_base([token]) for drafter in pair), f"base of seed {seed}")
+    same(*(drafter.export() for drafter in pair), f"rows of seed {seed}")
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.integers(0, 2**32))
-def test_random_streams(seed):
-    compare(seed)
+@given(st.integers(0, 2**32), st.booleans())
+def test_random_streams(seed, shared):
+    compare(seed, shared=shared)
 
 
 @pytest.mark.parametrize("search", ["best_first", "fixed"])

@@ -98,7 +98,8 @@ def test_sigterm_ends_answers_cleanly_and_sigkill_spoils_nothing(start: Callable
     assert len(list(tmp_path.glob("recap-studio-*"))) == 1, "what the killed one left; the other took its own away"
 
 
-@pytest.mark.parametrize("wrong", [{"MAX_RUNNING": "none"}, {"DTYPE": "int4"}, {"METRICS": "maybe"}, {"GRADIO_SERVER_PORT": "x"}])
+@pytest.mark.parametrize("wrong", [{"MAX_RUNNING": "none"}, {"DTYPE": "int4"}, {"METRICS": "maybe"}, {"GRADIO_SERVER_PORT": "x"},
+                                   {"WARM_MEMORY": "/nowhere"}])
 def test_mistakes_of_the_operator_are_a_sentence(wrong: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
     import app
 

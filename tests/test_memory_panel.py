@@ -98,6 +98,9 @@ def test_what_a_context_retrieves_now() -> None:
     assert page.words == (
         "After “␣the” “␣cat” “⏎” memory holds now: token G C U ␣hat 75 50 ␣head 50 ␣sat 25 Nothing in G. Numbers in %."
     )
+    warm = panels.Page(memory.retrieved(["x", " the", " cat", "\n"], found, panels.WORDS.__getitem__, warm=True))
+    assert warm.words.replace("U (warm)", "U").startswith(page.words.removesuffix(" Numbers in %."))
+    assert "token G C U (warm)" in warm.words and "not from this conversation, but loaded for every visitor" in warm.words
     nothing = dict.fromkeys("GCU")
     assert "Nothing: none of G, C, U" in memory.retrieved([" cat"], nothing, str)
     assert "Choose a token" in memory.retrieved([], nothing, str)

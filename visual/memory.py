@@ -17,6 +17,7 @@ from .theme import COLOURS, NAMES, palette
 DASHES = {"G": "solid", "C": "dash", "U": "dot"}
 SHAPES = {"G": "circle", "C": "diamond", "U": "square"}
 NOTHING = "Ask something: the number of rows in each memory appears here, pass by pass."
+WARM = "U's row is warm: not from this conversation, but loaded for every visitor"
 _GAP = 0.11
 """Least distance between two labels at the right end, share of the height."""
 
@@ -95,10 +96,14 @@ def hits(trace: Trace) -> str:
     )
 
 
-def retrieved(context: Sequence[str], found: dict[str, Any], name_of: Callable[[int], str]) -> str:
+def retrieved(
+    context: Sequence[str], found: dict[str, Any], name_of: Callable[[int], str], warm: bool = False
+) -> str:
     """What memory would give now: `context` up to three token texts, oldest first; `found` is what `Drafter.lookup`
-    gave: for G, C, U ids and probabilities, or None; `name_of` gives a token's text."""
-    return _section(_found(list(context[-3:]), {name: found.get(name) for name in MEMORY_NAMES}, name_of))
+    gave: for G, C, U ids and probabilities, or None; `name_of` gives a token's text; `warm`: U's row is not the
+    conversation's own (`Drafter.from_base`)."""
+    rows = {name: found.get(name) for name in MEMORY_NAMES}
+    return _section(_found(list(context[-3:]), rows, name_of, warm=warm))
 
 
 def recorded(step: Step, node: int) -> str:
@@ -113,8 +118,9 @@ def recorded(step: Step, node: int) -> str:
 
 
 def _found(
-    context: list[str], found: dict[str, Any], name_of: Callable[[int], str], held: str = "memory holds now"
-) -> str:
+    context: list[str], found: dict[str, Any], name_of: Callable[[int], str], held: str = "memory holds now",
+    warm: bool = False,
+) -> str:  # fmt: skip
     if not context:
         return '<p class="aside">Choose a token to see what memory holds for the text up to it.</p>'
     last = " ".join(quote(token, 16) for token in context)
@@ -123,8 +129,11 @@ def _found(
     if not there:
         return f'{head}<p class="aside">Nothing: none of G, C, U has seen the model at a text that ends like this.</p>'
     columns = [rowtable.column(name, NAMES[name], found[name]) for name in MEMORY_NAMES]
+    if warm:
+        columns[-1] = columns[-1]._replace(title=WARM, label="U (warm)")
     missing = [name for name in MEMORY_NAMES if name not in there]
     aside = f"Nothing in {knowledge.names(missing)}. " if missing else ""
+    aside += f"{WARM}. " if warm else ""
     return f'{head}{rowtable.html(columns, name_of)}<p class="aside">{aside}Numbers in %.</p>'
 
 

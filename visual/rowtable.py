@@ -26,6 +26,8 @@ class Column(NamedTuple):
     """Probability of each token id, falling; None where nothing was found."""
     notes: tuple[str, ...] = ()
     """One cell per extra line below the names, such as weight and confidence. Plain text."""
+    label: str = ""
+    """Heads the column in place of its name. Plain text."""
 
 
 def column(name: str, title: str, row: tuple | None, notes: Sequence[str] = ()) -> Column:
@@ -43,7 +45,7 @@ def html(
     order = _order(columns, chosen)
     lines = [_line(token, columns, text_of, token == chosen) for token in order]
     head = "".join(
-        f'<th scope="col" class="of-{column.name}" title="{escape(column.title)}">{column.name}</th>'
+        f'<th scope="col" class="of-{column.name}" title="{escape(column.title)}">{escape(column.label or column.name)}</th>'
         for column in columns
     )
     extra = "".join(

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from ..config import BUDGETS, RecapConfig
 from ..methods import AUTO_METHODS, METHODS
+from ..warm import WarmMemory
 
 PLAIN = "ar"
 """Plain decoding, with which all others are compared."""
@@ -21,6 +22,8 @@ class Contender:
     name: str
     method: str
     config: RecapConfig
+    warm: WarmMemory | None = None
+    """What U has behind it from the start."""
 
     @property
     def budget(self) -> str:
@@ -60,6 +63,17 @@ def contenders(
             name = f"{written} {budget}"
             found.setdefault(name, Contender(name, method, own.replace(budget=budget)))
     return list(found.values())
+
+
+def warmed(taking_part: Sequence[Contender], memory: WarmMemory | None) -> list[Contender]:
+    """The same, and behind every one that is RECAP another one with the warm memory, called "... warm"."""
+    found = []
+    for one in taking_part:
+        found.append(one)
+        if memory is not None and one.method == "recap":
+            memory.require_rows(one.config)
+            found.append(replace(one, name=f"{one.name} warm", warm=memory))
+    return found
 
 
 def _settings(written: str, text: str) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from ..commands import options as shared
 from ..config import BUDGETS
 from ..methods import METHODS
 from . import manifest as manifests
-from .contenders import Contender, contenders
+from .contenders import Contender, contenders, warmed
 from .folder import RunFolder
 from .peers import PEERS, load
 
@@ -63,6 +63,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="also look where RECAP's passes need the picture: its mean colour and another input's picture in its place, after "
         "all have answered and in nobody's time",
     )  # fmt: skip
+    shared.add_warm(parser, "let RECAP take part a second time, as \"... warm\": ")
     shared.add_model(parser)
     shared.add_config(parser)
 
@@ -71,12 +72,16 @@ def run(options: argparse.Namespace) -> int:
     # mistakes are told before torch is imported, which takes seconds
     shared.check_counts(options, "limit", "repeat", "max_new_tokens")
     methods = list(METHODS) if options.methods == ["all"] else options.methods
-    taking_part = contenders(methods, options.budget, shared.read_config(options))
+    config = shared.read_config(options)
+    warm = shared.read_warm(options, config)
+    taking_part = warmed(contenders(methods, options.budget, config), warm)
+    if warm is not None and len(taking_part) == len(contenders(methods, options.budget, config)):
+        raise ValueError("--warm is rows for RECAP's memory U: have recap among the methods, or leave it out")
     lens = seer(taking_part) if options.lens else None
     manifest = manifests.read(options.manifest)
     for problem in manifest.problems:
         print(problem, file=sys.stderr)
-    inputs = manifests.select(manifest.inputs, options.limit, options.seed)
+    inputs = manifests.select(_unseen(manifest.inputs, warm), options.limit, options.seed)
     peers = PEERS if options.peers else ()
     out = options.out or Path("runs", "bench", datetime.now().strftime("%Y%m%d-%H%M%S"))
     with RunFolder(out) as folder:
@@ -101,6 +106,18 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
+def _unseen(inputs: Sequence[manifests.Input], warm: Any) -> Sequence[manifests.Input]:
+    """Those that a warm memory was not built from, nor from other questions about their pictures."""
+    if warm is None:
+        return inputs
+    kept = [one for one in inputs if not manifests.marks(one) & set(warm.origin.sources)]
+    if not kept:
+        raise ValueError("the warm memory was built from these inputs or their pictures: measure it on others")
+    left = len(inputs) - len(kept)
+    print(f"{left} of {len(inputs)} inputs are left out: the warm memory knows them or their pictures", file=sys.stderr)
+    return kept
+
+
 def configuration(
     target: Any,
     inputs: Sequence[manifests.Input],
@@ -119,7 +136,10 @@ def configuration(
     reader = {"reader": os.environ.get(VARIABLE, "auto")} if target.name == "builtin" else {}
     return {
         "names": [*(one.name for one in taking_part), *peers],
-        "contenders": {one.name: {"method": one.method, **one.config.to_dict()} for one in taking_part},
+        "contenders": {
+            one.name: {"method": one.method, **one.config.to_dict()} | ({"warm": one.warm.digest} if one.warm is not None else {})
+            for one in taking_part
+        },
         "model": {name: described[name] for name in ("name", "device", "dtype", "exact", "passes")} | reader,
         "inputs": len(inputs), "repeats": repeats, "max_new_tokens": max_new_tokens, "seed": seed,
         "fingerprint of the inputs": manifests.fingerprint(inputs), "versions": versions(),

@@ -106,7 +106,7 @@ def pieces(
         waiting = [number for number, one in enumerate(inputs) if (repeat, one.id) not in done]
         if not waiting:
             continue
-        sessions = {one.name: Session(target, one.method, one.config) for one in contenders}
+        sessions = {one.name: Session(target, one.method, one.config, one.warm) for one in contenders}
         for one in inputs[max(0, waiting[0] - REBUILT) : waiting[0]]:
             yield from _rebuild(target, one, sessions, max_new_tokens)
         for number in waiting:

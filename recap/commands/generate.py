@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--max-new-tokens", type=int, default=200, help="(default: %(default)s)")
     parser.add_argument("--temperature", type=float, default=0.0, help="0 is argmax (default: %(default)s)")
     parser.add_argument("--seed", type=int, help="for a temperature above 0")
+    shared.add_warm(parser, "with --method recap, ")
     parser.add_argument("--trace", metavar="FILE", help="write everything that happened to this JSON file")
     parser.add_argument("--compare", action="store_true", help="decode the same with plain AR and report the speedup")
     shared.add_model(parser)
@@ -35,10 +35,13 @@ def run(options: argparse.Namespace) -> int:
     if not prompt.strip():
         raise ValueError("the prompt is empty; ask something with --prompt")
     if options.trace is not None:
-        _check_writable(Path(options.trace))
+        shared.check_writable("--trace", options.trace)
     for picture in options.image:
         if not Path(picture).is_file():
             raise ValueError(f"--image: there is no file {picture!r}")
+    if options.warm is not None and options.method != "recap":
+        raise ValueError(f"--warm is rows for RECAP's memory U, and {options.method} has none: leave it out")
+    warm = shared.read_warm(options, config)
     from ..generation import generate
 
     target = shared.load_model(options)
@@ -48,7 +51,7 @@ def run(options: argparse.Namespace) -> int:
         target.measure(shared.tell)
     arguments: dict[str, Any] = dict(
         prompt=prompt, images=options.image, max_new_tokens=options.max_new_tokens, temperature=options.temperature,
-        seed=options.seed, config=config,
+        seed=options.seed, config=config, warm=warm,
     )
     if options.compare:  # whoever runs first would pay for what is loaded on first use
         generate(target, **arguments | {"max_new_tokens": 2})
@@ -59,17 +62,6 @@ def run(options: argparse.Namespace) -> int:
         Path(options.trace).write_text(trace.to_json(), encoding="utf-8")
         print(f"trace written to {options.trace}", file=sys.stderr)
     return INTERRUPTED if cancelled else 0
-
-
-def _check_writable(path: Path) -> None:
-    """Raises ValueError now rather than after the answer."""
-    if path.is_dir() or not path.name:
-        raise ValueError(f"--trace takes the name of a file, got {str(path)!r}")
-    try:
-        with tempfile.TemporaryFile(dir=path.absolute().parent):
-            pass
-    except OSError as error:
-        raise ValueError(f"--trace: nothing can be written to the folder of {str(path)!r} ({error.strerror})") from None
 
 
 def _stream(target: Any, method: str, arguments: dict[str, Any]) -> Any:

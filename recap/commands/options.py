@@ -5,7 +5,9 @@ from __future__ import annotations
 import argparse
 import ast
 import sys
+import tempfile
 from dataclasses import fields
+from pathlib import Path
 from typing import Any
 
 from ..config import RecapConfig
@@ -35,6 +37,33 @@ def load_model(options: argparse.Namespace) -> Any:
     return load_target(
         name, options.device, options.dtype, options.exact, options.threads, progress=tell, graphs=options.graphs
     )
+
+
+def add_warm(parser: argparse.ArgumentParser, where: str = "") -> None:
+    """--warm."""
+    parser.add_argument("--warm", metavar="FILE", help=f"{where}look rows up in a file of `memory build` where U has none")
+
+
+def read_warm(options: argparse.Namespace, config: RecapConfig) -> Any:
+    """The memory that --warm names, read once; None for none. Raises ValueError for one that cannot be used."""
+    from ..warm import given
+
+    memory = given(options.warm)
+    if memory is not None:
+        memory.require_rows(config)
+    return memory
+
+
+def check_writable(option: str, name: str) -> None:
+    """Raises ValueError now rather than after the work, for a file that cannot be written."""
+    path = Path(name)
+    if path.is_dir() or not path.name:
+        raise ValueError(f"{option} takes the name of a file, got {name!r}")
+    try:
+        with tempfile.TemporaryFile(dir=path.absolute().parent):
+            pass
+    except OSError as error:
+        raise ValueError(f"{option}: nothing can be written to the folder of {name!r} ({error.strerror})") from None
 
 
 def check_counts(options: argparse.Namespace, *names: str) -> None:

@@ -4,10 +4,12 @@ import sys
 from types import ModuleType
 from typing import Any
 
-from .door import BACKENDS, Drafter
+from .backends import BACKENDS
+from .base import Base
+from .door import Drafter
 from .draft import Draft, Explanation
 
-__all__ = ["BACKENDS", "Draft", "Drafter", "Explanation"]
+__all__ = ["BACKENDS", "Base", "Draft", "Drafter", "Explanation"]
 
 
 class _CallablePackage(ModuleType):

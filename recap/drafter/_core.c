@@ -1,97 +1,6 @@
 /* recap.drafter._core.Core: the engine as a Python type. Checks arguments and threads; compiled.py gives it numpy. */
+#include "core_type.h"
 #include "results.h"
-
-typedef struct {
-    PyObject_HEAD
-    Engine engine;
-    int busy, ready; /* ready: a request has begun and its text is whole */
-} Core;
-
-/* A flag is enough: it is read and set under the GIL, and only the engine's long work runs without it. */
-static int enter(Core *self, int needs_request)
-{
-    if (self->busy) {
-        PyErr_SetString(PyExc_RuntimeError, "this Drafter is in use by another thread; give each thread its own");
-        return 0;
-    }
-    if (needs_request && !self->ready) {
-        PyErr_SetString(PyExc_RuntimeError, "no request has begun; call begin(prompt_ids) first");
-        return 0;
-    }
-    return self->busy = 1;
-}
-
-static PyObject *leave(Core *self, PyObject *result)
-{
-    self->busy = 0;
-    return result;
-}
-
-static PyObject *leave_with(Core *self, int failed)
-{
-    self->busy = 0;
-    if (failed) return PyErr_NoMemory();
-    Py_RETURN_NONE;
-}
-
-static int read_doubles(PyObject *values, double *out, int most)
-{
-    int count = (int)PyTuple_GET_SIZE(values);
-    if (count < 1 || count > most) {
-        PyErr_Format(PyExc_ValueError, "from 1 to %d numbers expected, got %d", most, count);
-        return -1;
-    }
-    for (int i = 0; i < count; i++) {
-        out[i] = PyFloat_AsDouble(PyTuple_GET_ITEM(values, i));
-        if (out[i] == -1.0 && PyErr_Occurred()) return -1;
-    }
-    return count;
-}
-
-static PyObject *core_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
-{
-    int top_k, width, max_depth, rule, kept, persistent, use_suffix, fixed, given, depths;
-    PyObject *priors, *depth_priors;
-    FusionSettings fusion = {0};
-    SearchSettings search = {0};
-    if (kwargs && PyDict_GET_SIZE(kwargs)) {
-        PyErr_SetString(PyExc_TypeError, "Core takes positional arguments only");
-        return NULL;
-    }
-    if (!PyArg_ParseTuple(args, "iiiiipppO!O!", &top_k, &width, &max_depth, &rule, &kept, &persistent, &use_suffix,
-                          &fixed, &PyTuple_Type, &priors, &PyTuple_Type, &depth_priors))
-        return NULL;
-    if ((given = read_doubles(priors, fusion.priors, 3)) < 0 ||
-        (depths = read_doubles(depth_priors, search.depth_priors, 64)) < 0)
-        return NULL;
-    if (given != 3 || top_k < 1 || top_k > MAX_TOP_K || width < 1 || width > top_k || max_depth < 1 || max_depth > 64 ||
-        rule < FUSE_ENTROPY || rule > FUSE_BACKOFF || kept < 1 || kept > SOURCES) {
-        PyErr_SetString(PyExc_ValueError, "a setting is out of range");
-        return NULL;
-    }
-    Core *self = (Core *)type->tp_alloc(type, 0);
-    if (!self) return NULL;
-    fusion.rule = rule;
-    search.width = width;
-    search.max_depth = max_depth;
-    search.depth_prior_count = depths;
-    self->engine.fusion = fusion;
-    self->engine.search = search;
-    self->engine.kept = kept;
-    self->engine.persistent = persistent;
-    self->engine.use_suffix = use_suffix;
-    self->engine.fixed = fixed;
-    engine_init(&self->engine, top_k);
-    return (PyObject *)self;
-}
-
-static void core_dealloc(Core *self)
-{
-    PyTypeObject *type = Py_TYPE(self);
-    engine_free(&self->engine);
-    type->tp_free(self);
-    Py_DECREF(type);
-}
 
 static PyObject *core_begin(Core *self, PyObject *args)
 {
@@ -242,6 +151,27 @@ static PyObject *core_lookup(Core *self, PyObject *object)
     return leave(self, result);
 }
 
+/* Whether the U row of a context comes from the base. */
+static PyObject *core_from_base(Core *self, PyObject *object)
+{
+    Context context;
+    const Memory *u = self->engine.memories + SOURCE_U;
+    if (!enter(self, 0)) return NULL;
+    if (!read_context(object, &context)) return leave(self, NULL);
+    const int32_t *key = context.token + SOURCE_U;
+    int found = *key >= 0 && u->behind && !memory_find_own(u, key) && memory_find_own(u->behind, key);
+    return leave(self, PyBool_FromLong(found));
+}
+
+/* (buffer, rows) of U's own rows, in the order in which their tokens first came. */
+static PyObject *core_export(Core *self, PyObject *Py_UNUSED(ignored))
+{
+    const Memory *u = self->engine.memories + SOURCE_U;
+    if (!enter(self, 0)) return NULL;
+    PyObject *buffer = pack_rows(u);
+    return leave(self, buffer ? Py_BuildValue("Nn", buffer, (Py_ssize_t)u->count) : NULL);
+}
+
 /* (buffer, candidates, weights of G, C, U), a negative weight where no row was found. */
 static PyObject *core_fuse(Core *self, PyObject *object)
 {
@@ -319,6 +249,8 @@ static PyMethodDef methods[] = {
     {"observe", (PyCFunction)(void (*)(void))core_observe, METH_VARARGS, "observe(ids, logits)"},
     {"explain", (PyCFunction)(void (*)(void))core_explain, METH_NOARGS, "explain() -> buffer, nodes, rows"},
     {"lookup", (PyCFunction)(void (*)(void))core_lookup, METH_O, "lookup(context) -> buffer or None for G, C, U"},
+    {"from_base", (PyCFunction)(void (*)(void))core_from_base, METH_O, "from_base(context) -> bool"},
+    {"export", (PyCFunction)(void (*)(void))core_export, METH_NOARGS, "export() -> buffer, rows of U"},
     {"fuse", (PyCFunction)(void (*)(void))core_fuse, METH_O, "fuse(context) -> buffer, n, weights"},
     {"stats", (PyCFunction)(void (*)(void))core_stats, METH_NOARGS, "stats() -> rows and bytes"},
     {"reset", (PyCFunction)(void (*)(void))core_reset, METH_NOARGS, "reset()"},
@@ -350,6 +282,11 @@ static int module_exec(PyObject *module)
 
 static PyModuleDef_Slot module_slots[] = {{Py_mod_exec, module_exec}, {0, NULL}};
 
-static PyModuleDef module = {PyModuleDef_HEAD_INIT, .m_name = "_core", .m_slots = module_slots};
+static PyMethodDef functions[] = {
+    {"make_base", (PyCFunction)(void (*)(void))make_base, METH_VARARGS, "make_base(token_ids, ids, probs, top_k) -> base, bytes"},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyModuleDef module = {PyModuleDef_HEAD_INIT, .m_name = "_core", .m_methods = functions, .m_slots = module_slots};
 
 PyMODINIT_FUNC PyInit__core(void) { return PyModuleDef_Init(&module); }

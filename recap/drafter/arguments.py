@@ -44,15 +44,20 @@ def rows(ids: Any, logits: Any, count: int, top_k: int, letter: str) -> tuple[np
     ids = integers("ids", ids, shape, 2)
     if ids.shape != (count, top_k):
         raise ValueError(f"ids must have shape {shape}, got {ids.shape}")
-    array = logits if type(logits) is np.ndarray else _array("logits", logits, shape)
-    if array.shape != (count, top_k):
-        raise ValueError(f"logits must have shape {shape}, got {array.shape}")
+    return ids, numbers("logits", logits, shape, (count, top_k))
+
+
+def numbers(name: str, values: Any, shape: str, wanted: tuple[int, ...]) -> np.ndarray:
+    """A contiguous float32 array. `shape` says what is `wanted` in messages; what the numbers are is left to the core."""
+    array = values if type(values) is np.ndarray else _array(name, values, shape)
+    if array.shape != wanted:
+        raise ValueError(f"{name} must have shape {shape}, got {array.shape}")
     if array.dtype is not _FLOAT32:
         if array.size and array.dtype.kind != "f":
-            raise TypeError(f"logits must hold floating-point numbers, not {array.dtype}")
+            raise TypeError(f"{name} must hold floating-point numbers, not {array.dtype}")
         with np.errstate(over="ignore"):  # too large for float32 becomes infinite, which the core refuses
             array = array.astype(np.float32)
-    return ids, np.ascontiguousarray(array)
+    return np.ascontiguousarray(array)
 
 
 def whole_number(name: str, value: Any, low: int, high: int) -> int:

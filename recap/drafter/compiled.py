@@ -28,9 +28,11 @@ _INT64, _INT32, _FLOAT64, _FLOAT32, _BOOL = (np.dtype(name) for name in ("i8", "
 
 class Core(_core.Core):
     """Positional settings: top_k, width, max_depth, fusion (index), memories kept, persistent, suffix, fixed, priors,
-    depth_priors."""
+    depth_priors, and what `make_base` made or None."""
 
     backend = "c"
+    make_base = staticmethod(_core.make_base)
+    """(token_ids, ids, probs, top_k) -> (rows that cores share, their bytes)."""
 
     def __init__(self, *settings: object) -> None:
         self.top_k = settings[0]
@@ -58,6 +60,11 @@ class Core(_core.Core):
             take = _Reader(buffer).take
             found.append(None if buffer is None else (take(_INT64, self.top_k), take(_FLOAT32, self.top_k)))
         return found
+
+    def export(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        buffer, n = super().export()
+        take, k = _Reader(buffer).take, self.top_k
+        return take(_INT32, n), take(_INT32, n * k).reshape(n, k), take(_FLOAT32, n * k).reshape(n, k)
 
     def fuse(self, context: np.ndarray) -> tuple[np.ndarray, np.ndarray, list[float | None]]:
         buffer, n, weights = super().fuse(context)

@@ -11,31 +11,13 @@ import numpy as np
 
 from ..config import FUSIONS, MAX_NODES, SUFFIX_REACH, RecapConfig
 from .arguments import integers, rows, whole_number
+from .backends import load_core
+from .base import Base
 from .draft import Draft, Explanation
 from .earlier import Earlier
 from .fallback import Fallback
 
-BACKENDS = ("auto", "c", "python")
 _WAITING, _PROMPT, _COMMITTED = "no request", "a prompt", "a root"
-
-
-def _load_core(backend: str) -> type:
-    if backend not in BACKENDS:
-        raise ValueError(f"backend must be one of {', '.join(BACKENDS)}, got {backend!r}")
-    if backend != "python":
-        try:
-            from .compiled import Core
-
-            return Core
-        except ImportError as error:
-            if backend == "c":
-                raise ImportError(
-                    "the C core of recap.drafter is not built; install a C compiler and run `pip install -e .` "
-                    f"(or `python setup.py build_ext --inplace`), or use backend='python' ({error})"
-                ) from error
-    from .reference import Core
-
-    return Core
 
 
 def _alone(method: Callable) -> Callable:
@@ -67,6 +49,8 @@ class Drafter:
     backend: str
     """"c" or "python"."""
     config: RecapConfig
+    base: Base | None
+    """The shared rows behind U, if any. `begin`, `reset` and "persistent" are about the drafter's own rows alone."""
     seeds = True
     """Prompt rows are wanted: the decoding loop calls `seed`."""
 
@@ -85,13 +69,17 @@ class Drafter:
         """Columns of the rows that `seed` and `observe` take."""
         return self.config.top_k
 
-    def __init__(self, config: RecapConfig | None = None, backend: str = "auto") -> None:
+    def __init__(
+        self, config: RecapConfig | None = None, backend: str = "auto", base: Base | None = None
+    ) -> None:
+        """`base`: rows of U to look up where this one's own U has none; shared with others and never written."""
         config = RecapConfig() if config is None else config
         if not isinstance(config, RecapConfig):
             raise TypeError(f"config must be a RecapConfig, not {type(config).__name__}")
-        core = _load_core(backend)
+        core = load_core(backend if base is None else base.backend_for(backend, config.top_k))
         self.config = config
         self.backend = core.backend
+        self.base = base
         self._core = core(
             config.top_k,
             config.width,
@@ -103,6 +91,7 @@ class Drafter:
             config.search == "fixed",
             config.priors,
             config.depth_priors,
+            None if base is None else base.handle,
         )
         self._fallback: Fallback | None = None
         if config.fallback != "none":
@@ -229,7 +218,8 @@ class Drafter:
     @_alone
     def lookup(self, context: Iterable[int]) -> dict[str, tuple[np.ndarray, np.ndarray] | None]:
         """The rows under a context (oldest token first, the last three count): for "G", "C" and "U" ids (K,) int64 and
-        probabilities (K,) float32, falling; None where there is no row or the context is too short."""
+        probabilities (K,) float32, falling; None where there is no row or the context is too short. Where U has none of
+        its own, the base's."""
         return dict(zip("GCU", self._core.lookup(integers("context", context, "(m,)", 1))))
 
     @_alone
@@ -240,8 +230,20 @@ class Drafter:
         return ids, probs, {name: weight for name, weight in zip("GCU", weights) if weight is not None}
 
     @_alone
+    def from_base(self, context: Iterable[int]) -> bool:
+        """Whether the row that `lookup` gives for U under this context is one of the base."""
+        return self._core.from_base(integers("context", context, "(m,)", 1))
+
+    @_alone
+    def export(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """U's own rows, those of the base left out, in the order in which their tokens first came: tokens (n,) int32, ids
+        (n, K) int32 and probabilities (n, K) float32, falling. Rows for a `Base`."""
+        return self._core.export()
+
+    @_alone
     def stats(self) -> dict[str, int]:
-        """Rows in U, C and G; "bytes": what the core has allocated (Python twin: an estimate from sys.getsizeof)."""
+        """Rows in U, C and G; "bytes": what the core has allocated (Python twin: an estimate from sys.getsizeof). The base
+        counts in neither."""
         found = self._core.stats()
         if self._earlier is not None:
             found["bytes"] += self._earlier.bytes()
@@ -249,7 +251,7 @@ class Drafter:
 
     @_alone
     def reset(self) -> None:
-        """Forget everything, U too. The next call that drafts must be `begin`."""
+        """Forget everything, U too, but not the base. The next call that drafts must be `begin`."""
         self._core.reset()
         self._text = ()
         self._earlier = None if self._earlier is None else Earlier()

@@ -9,6 +9,7 @@ import numpy as np
 from ..config import FUSIONS, SUFFIX_REACH
 from .arguments import token_list
 from .draft import Draft, Explanation
+from .reference_base import Rows, make_base
 from .reference_rows import Fused, Row, confidence_of, float32, fuse, fuse_spare, make_rows
 from .reference_suffix import Suffix
 from .reference_tree import Tree
@@ -21,12 +22,17 @@ class Core:
     """Settings as in `compiled.Core`. The door checks shapes and the order of calls."""
 
     backend = "python"
+    make_base = staticmethod(make_base)
 
-    def __init__(self, top_k, width, max_depth, fusion, kept, persistent, suffix, fixed, priors, depth_priors) -> None:
+    def __init__(
+        self, top_k, width, max_depth, fusion, kept, persistent, suffix, fixed, priors, depth_priors,
+        base: Rows | None = None,
+    ) -> None:  # fmt: skip
         self.top_k, self.width, self.max_depth = top_k, width, max_depth
         self.rule, self.kept, self.persistent = FUSIONS[fusion], kept, persistent
         self.use_suffix, self.fixed = suffix, fixed
         self.priors, self.depth_priors = priors, depth_priors
+        self.base: Rows = {} if base is None else base
         self.reset()
 
     def reset(self) -> None:
@@ -147,12 +153,23 @@ class Core:
         text = sys.getsizeof(self.text) + 28 * len(self.text) + sys.getsizeof(self.banned)
         return {"U": u, "C": c, "G": g, "bytes": (g + c + u) * row + keys + tables + text + self.suffix.bytes()}
 
+    def from_base(self, context: np.ndarray) -> bool:
+        key = tuple(token_list("context", context)[-1:])
+        return key in self.base and key not in self.memories[2]
+
+    def export(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        u, shape = self.memories[2], (len(self.memories[2]), self.top_k)
+        ids = np.array([row.ids for row in u.values()], np.int32).reshape(shape)
+        probs = np.array([row.probs for row in u.values()], np.float32).reshape(shape)
+        return np.array([token for token, in u], np.int32), ids, probs
+
     def _rows(self, context: tuple[int, ...]) -> list[Row | None]:
         """G, C, U; None where there is no row, the context is too short, or the memory is not kept."""
-        return [
+        found = [
             memory.get(context[-order:]) if order <= min(self.kept, len(context)) else None
             for memory, order in zip(self.memories, _ORDERS)
         ]
+        return found if found[2] is not None else [*found[:2], self.base.get(context[-1:])]
 
     def _fuse(self, context: tuple[int, ...]) -> Fused:
         return fuse(self._rows(context), self.rule, self.priors, self.top_k)

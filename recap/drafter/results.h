@@ -58,6 +58,23 @@ static PyObject *pack_row(const Memory *m, const Word *row)
     return buffer;
 }
 
+/* Every row of U: tokens, ids, probabilities. */
+static PyObject *pack_rows(const Memory *u)
+{
+    size_t n = u->count, k = (size_t)u->top_k;
+    PyObject *buffer = PyByteArray_FromStringAndSize(NULL, (Py_ssize_t)(n * (1 + 2 * k) * sizeof(Word)));
+    if (!buffer) return NULL;
+    char *at = PyByteArray_AS_STRING(buffer);
+    Word *tokens = take(&at, n, sizeof(Word)), *ids = take(&at, n * k, sizeof(Word)), *probs = (Word *)at;
+    for (uint32_t i = 0; i < u->count; i++) {
+        const Word *row = memory_row(u, i);
+        tokens[i] = *row;
+        memcpy(ids + i * k, row_ids(u, row), k * sizeof(Word));
+        memcpy(probs + i * k, row_probs(u, row), k * sizeof(Word));
+    }
+    return buffer;
+}
+
 static PyObject *pack_fused(const Fused *f)
 {
     size_t n = (size_t)f->count;

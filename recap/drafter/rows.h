@@ -1,7 +1,8 @@
 /* Memories of rows (paper, section 3.3): flat rows in pages behind an open-addressing table.
  *
  * A row is `stride` words: the key (1, 2 or 3 token ids), exp(-entropy), K ids, K probabilities. Pages are never moved,
- * so growing copies only the table, and a full-vocabulary U has no doubling slack.
+ * so growing copies only the table, and a full-vocabulary U has no doubling slack. A memory may stand in front of
+ * another one (base.h), which answers for the keys that it lacks and is never written through it.
  */
 #ifndef RECAP_ROWS_H
 #define RECAP_ROWS_H
@@ -21,7 +22,7 @@ typedef union {
     float number;
 } Word;
 
-typedef struct {
+typedef struct Memory {
     int order; /* tokens in a key */
     int top_k;
     size_t stride;
@@ -30,6 +31,7 @@ typedef struct {
     uint32_t *slots;
     uint32_t page_count, page_room;
     Word **pages;
+    const struct Memory *behind; /* shared, read-only, not owned; NULL for none */
 } Memory;
 
 static void memory_init(Memory *m, int order, int top_k)
@@ -76,11 +78,18 @@ static inline uint32_t *memory_slot(const Memory *m, const int32_t *key, uint64_
     return m->slots + at;
 }
 
-static inline const Word *memory_find(const Memory *m, const int32_t *key)
+/* The row that was stored here. */
+static inline const Word *memory_find_own(const Memory *m, const int32_t *key)
 {
     if (!m->count) return NULL;
     uint32_t slot = *memory_slot(m, key, hash_key(key, m->order));
     return slot ? memory_row(m, (slot & INDEX_MASK) - 1) : NULL;
+}
+
+static inline const Word *memory_find(const Memory *m, const int32_t *key)
+{
+    const Word *own = memory_find_own(m, key);
+    return own || !m->behind ? own : memory_find_own(m->behind, key);
 }
 
 static inline uint32_t slot_value(const Memory *m, uint64_t hash, uint32_t index)
@@ -146,7 +155,9 @@ static void memory_free(Memory *m)
     for (uint32_t i = 0; i < m->page_count; i++) free(m->pages[i]);
     free(m->pages);
     free(m->slots);
+    const Memory *behind = m->behind;
     memory_init(m, m->order, m->top_k);
+    m->behind = behind;
 }
 
 /* Keep room for as many rows as there were: clearing then costs no more than filling did, however large an earlier

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..config import RecapConfig
-from ..drafter import Drafter
+from ..drafter import Base, Drafter
 from .ar import AutoRegressive
 from .base import Proposer
 from .lookahead import Lookahead
@@ -29,12 +29,13 @@ AUTO_METHODS = frozenset({"recap"} | {name for name, kind in _RIVALS.items() if 
 that it was published with."""
 
 
-def proposer(method: str, config: RecapConfig | None = None) -> Proposer:
-    """A fresh proposer with empty memories. Raises ValueError for a name that is not in METHODS."""
+def proposer(method: str, config: RecapConfig | None = None, base: Base | None = None) -> Proposer:
+    """A fresh proposer with empty memories, RECAP's U in front of `base`. Raises ValueError for a name that is not in
+    METHODS."""
     if method not in METHODS:
         raise ValueError(f"method must be one of {', '.join(METHODS)}, got {method!r}")
     if method == "recap":
-        return Drafter(config or RecapConfig())
+        return Drafter(config or RecapConfig(), base=base)
     return AutoRegressive() if method == "ar" else _RIVALS[method]()
 
 

@@ -8,6 +8,7 @@ import random
 import sys
 from collections.abc import Callable, Iterator
 from importlib.util import module_from_spec, spec_from_file_location
+from types import ModuleType
 
 import numpy as np
 
@@ -74,6 +75,15 @@ def calls(draw: random.Random, config: RecapConfig, requests: int, passes: int) 
             yield ("reset",)
 
 
+def random_base(draw: random.Random, top_k: int, vocabulary: int = 60) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Rows for a base, as `Drafter.export` gives them, of tokens that `calls` may use."""
+    numbers = np.random.default_rng(draw.getrandbits(32))
+    tokens = numbers.permutation(vocabulary)[: draw.choice([0, 1, 20, vocabulary])]
+    ids = numbers.random((len(tokens), top_k + vocabulary)).argsort(axis=1)[:, :top_k]
+    probs = np.sort(numbers.dirichlet(np.full(top_k, draw.choice([0.1, 5.0])), len(tokens)))[:, ::-1]
+    return tokens, np.ascontiguousarray(ids), np.ascontiguousarray(probs, np.float32)
+
+
 def follow(script: Iterator[tuple], call: Callable) -> None:
     """Run a script of calls; `call(method, arguments)` returns the number of nodes of a draft."""
     answer = None
@@ -131,11 +141,48 @@ def hostile(core: Callable, count: int) -> None:
         it.explain()
 
 
-def starve(core: Callable, left: ctypes.c_long) -> int:
+def hostile_base(module: ModuleType) -> None:
+    """The same for rows that cores share."""
+    good = settings_of(RecapConfig())
+    tokens, ids, probs = np.arange(3), np.tile(np.arange(8), (3, 1)), np.full((3, 8), 0.125, np.float32)
+    many = np.arange(9000), np.tile(np.arange(8), (9000, 1)), np.full((9000, 8), 0.125, np.float32)
+    many[2][8999] = np.nan  # found after the GIL was handed over and pages were filled
+    rising = np.tile(np.linspace(0.1, 0.15, 8), (3, 1)).astype(np.float32)
+    for arguments in (
+        (tokens - 1, ids, probs), (tokens + 2**31, ids, probs), (tokens * 0, ids, probs), (None, ids, probs), ("abc", ids, probs),
+        (tokens, ids - 1, probs), (tokens, ids + 2**31, probs), (tokens, ids * 0, probs), (tokens, ids[:2], probs),
+        (tokens, None, probs), (tokens, ids, probs[:2]), (tokens, ids, probs.astype(float)), (tokens, ids, probs * np.nan),
+        (tokens, ids, probs * np.inf), (tokens, ids, -probs), (tokens, ids, probs * 2), (tokens, ids, rising), (tokens, ids, None),
+        many,
+    ):  # fmt: skip
+        _refused(module.make_base, *arguments, 8)
+    for top_k in (0, 65, -1, 7, 2**40, None):
+        _refused(module.make_base, tokens, ids, probs, top_k)
+    base, size = module.make_base(tokens, ids, probs, 8)
+    if size < 3 * 17 * 4:
+        raise AssertionError(f"{size} bytes for 3 rows")
+    for wrong in (module, 5, "base", type("Base", (), {})()):
+        _refused(module.Core, *good, wrong)
+    _refused(module.Core, *settings_of(RecapConfig(top_k=4, width=4)), base)
+    cores = [module.Core(*good, base) for _ in range(3)]
+    del base
+    cores.pop()
+    if not all(core.from_base(tokens) and core.export()[1] == 0 for core in cores):
+        raise AssertionError("the base is gone")
+    for core in cores:
+        _refused(core.from_base, tokens - 9)
+
+
+def starve(module: ModuleType, left: ctypes.c_long) -> int:
     """Let the first, the second, ... allocation fail, until a whole request needs no more. Each time: MemoryError, and
     the same core then decodes the request as if nothing had happened. Returns how many allocations there were."""
     prompt, ids = np.tile(np.arange(40), 20), np.tile(np.arange(8), (1500, 1))
     logits = np.tile(-np.arange(8, dtype=np.float32), (1500, 1))
+
+    rows = np.arange(3000), np.tile(np.arange(8), (3000, 1)), np.full((3000, 8), 0.125, np.float32)
+
+    def make() -> object:
+        return module.Core(*settings_of(RecapConfig()), module.make_base(*rows, 8)[0])
 
     def decode(it: object) -> list:
         drafts = []
@@ -150,11 +197,12 @@ def starve(core: Callable, left: ctypes.c_long) -> int:
             it.commit(np.arange(300))
         return drafts
 
-    expected = decode(core(*settings_of(RecapConfig())))
+    expected = decode(make())
     for allocations in range(10_000):
-        it = core(*settings_of(RecapConfig()))
+        it = make()
         left.value = allocations
         try:
+            decode(make())
             decode(it)
         except MemoryError:
             left.value = -1
@@ -183,7 +231,8 @@ def main(path: str, seed: int, count: int) -> None:
     for number in range(seed, seed + count):
         draw = random.Random(number)
         config = random_config(draw)
-        core = module.Core(*settings_of(config))
+        base = module.make_base(*random_base(draw, config.top_k), config.top_k)[0] if draw.random() < 0.5 else None
+        core = module.Core(*settings_of(config), base)
 
         def call(method: str, arguments: list) -> int | None:
             nonlocal nodes
@@ -203,8 +252,11 @@ def main(path: str, seed: int, count: int) -> None:
         follow(calls(draw, config, requests=3, passes=6), call)
         core._times()
         core._time_lookups(np.arange(50))
+        core.from_base(np.arange(3))
+        core.export()
     hostile(module.Core, 3)
-    allocations = starve(module.Core, ctypes.c_long.in_dll(ctypes.PyDLL(path), "recap_allocations_left"))
+    hostile_base(module)
+    allocations = starve(module, ctypes.c_long.in_dll(ctypes.PyDLL(path), "recap_allocations_left"))
     print(f"{count} streams, {nodes} nodes, {allocations} allocations")
 
 
