@@ -33,7 +33,7 @@ bench: setup
 	PYTHONWARNINGS=ignore $(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
 	touch $@
 
-.venv/.tests-ready: .venv/.ready requirements-test.txt
+.venv/.tests-ready: .venv/.ready requirements-test.txt requirements-ray.txt
 	$(BIN)/python -m pip install --quiet -r requirements-test.txt
 	touch $@
 

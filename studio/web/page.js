@@ -82,12 +82,13 @@ function lost(now) {
   else $("lost").hidden = true;
 }
 
-// A server that was away and has come back knows nothing of this page, so the page is opened again.
+// A server that was away and has come back knows nothing of this page, so the page is opened again. Where there are several, the
+// others say 410 in place of one that has ended.
 async function retry() {
   let away = false;
   while (gone) {
     const found = await fetch("config", { cache: "no-store", signal: AbortSignal.timeout(5000) }).catch(() => null);
-    if (found?.ok && away) return location.reload();
+    if (found?.status === 410 || (found?.ok && away)) return location.reload();
     if (found?.ok) return lost(false);
     away = true;
     $("lost").hidden = false;
