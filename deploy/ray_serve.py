@@ -34,8 +34,9 @@ def arguments() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m deploy.ray_serve",
         description="Serve RECAP Studio from several replicas on this machine, with Ray Serve: each visitor stays with one "
-        "replica, and one that dies is replaced. GRADIO_SERVER_NAME and GRADIO_SERVER_PORT set the address (127.0.0.1:7860). "
-        "docs/replicas.md says more, docs/serving.md names the other variables.",
+        "replica, and one that dies is replaced. Without --threads the replicas share the cores. GRADIO_SERVER_NAME and "
+        "GRADIO_SERVER_PORT set the address (127.0.0.1:7860). docs/replicas.md says more, docs/serving.md names the other "
+        "variables.",
     )
     parser.add_argument("--replicas", type=int, default=given("REPLICAS") or 2, help="processes that answer, each with the "
                         "model in its memory (default: $REPLICAS, or 2)")  # fmt: skip
@@ -57,11 +58,13 @@ def main() -> None:
         raise SystemExit(str(error)) from None
     cores = os.cpu_count() or 1
     chosen.threads = chosen.threads or max(cores // chosen.replicas, 1)
-    over = threading.Event()
+    over, there = threading.Event(), threading.Event()
 
     def end(number: int, _: Any) -> None:
         signal.signal(number, signal.SIG_DFL)  # whoever insists need not wait
         over.set()
+        if not there.is_set():  # loading may take minutes
+            raise SystemExit(0)
 
     _alone()
     try:
@@ -77,7 +80,7 @@ def main() -> None:
     quiet = {"encoding": log_format.upper(), "log_level": "INFO" if log_format == "json" else "WARNING", "enable_access_log": False}
     try:
         ray.init(
-            include_dashboard=False, num_cpus=chosen.replicas, object_store_memory=_STORE, _temp_dir=str(session),
+            "local", include_dashboard=False, num_cpus=chosen.replicas, object_store_memory=_STORE, _temp_dir=str(session),
             logging_level=logging.ERROR, configure_logging=True,
         )  # fmt: skip
         for number in (signal.SIGTERM, signal.SIGINT):
@@ -85,6 +88,7 @@ def main() -> None:
         serve.start(proxy_location="HeadOnly", http_options={"host": host, "port": port}, logging_config=quiet)
         print(f"{chosen.replicas} replicas load {chosen.model or 'the default model'}.", flush=True)
         serve.run(application(vars(chosen)), name="studio", route_prefix="/", logging_config=quiet)
+        there.set()
         print(f"RECAP Studio is at http://{host}:{port}/ with {chosen.replicas} replicas. Ctrl-C ends it.", flush=True)
         log.info("started", extra={"facts": {"replicas": chosen.replicas, "model": chosen.model, **limits.described()}})
         over.wait()

@@ -169,14 +169,15 @@ def test_a_replica_that_is_killed_takes_nobody_else_with_it(replicas: Served, br
     expected, few = (next(iter(programs.values())).predict("Hello", None, "ar", most, api_name="/chat") for most in (LONG, 8))
     context = browser.new_context(viewport={"width": 1280, "height": 800})
     context.add_init_script("localStorage.setItem('recap-toured', 'yes')")
-    page = context.new_page()
+    page, idle = context.new_page(), context.new_page()
     frames: list[Any] = []
     page.on("websocket", lambda line: line.on("framereceived", lambda frame: frames.append(frame)))
-    page.goto(url)
-    ready(page)
+    for one in (page, idle):
+        one.goto(url)
+        ready(one)
     name = next(one["value"] for one in context.cookies() if one["name"] == COOKIE)
     other = next(one for one in programs if one != name)
-    ask(page, "Hello", tokens=LONG)
+    ask(page, "Hello", tokens=900)
     writing(page)
     page.wait_for_function("() => document.querySelector('#chat .bot.message')?.innerText.length > 20")
     jobs = {one: client.submit("Hello", None, "ar", LONG, api_name="/chat") for one, client in programs.items()}
@@ -184,6 +185,7 @@ def test_a_replica_that_is_killed_takes_nobody_else_with_it(replicas: Served, br
         time.sleep(0.02)
     assert frames, "the words come over the WebSocket"
     assert not any(job.done() for job in jobs.values())
+    expect(page.locator("#stop")).to_be_enabled()
     os.kill(process(name), signal.SIGKILL)
     with pytest.raises(Exception, match=BROKEN):
         jobs[name].result(30)
@@ -195,4 +197,10 @@ def test_a_replica_that_is_killed_takes_nobody_else_with_it(replicas: Served, br
     settle(page, limit=8)
     again(page, "Hello")
     assert answered(page)
+    again(idle, "Hello")
+    expect(idle.locator("#notice")).to_contain_text(NO_CONVERSATION, timeout=30_000)  # it asked an empty place, and knows
+    expect(idle.locator("#prompt textarea")).to_have_value("Hello")
+    settle(idle, limit=8)
+    idle.click("#send")
+    assert answered(idle)
     context.close()

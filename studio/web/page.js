@@ -96,6 +96,14 @@ async function retry() {
   }
 }
 
+// A page that waited for nothing has noticed nothing: whenever its reader does something, whether the server is still its own.
+async function still() {
+  const mine = window.gradio_config?.app_id;
+  const found = await fetch("gradio_api/app_id", { cache: "no-store" }).catch(() => null);
+  const another = found?.ok && mine && (await found.json()).app_id !== mine;
+  if (another || found?.status === 410) location.reload();
+}
+
 const remember = latest(async () => {
   const { id, step, node } = player;
   const view = await player.call("memory", { key: told.key, id, step, node: node ?? 0, theme: theme() });
@@ -146,6 +154,7 @@ function panel(open) {
 
 function press({ target }) {
   const at = (selector) => target.closest(selector);
+  if (at("#left button, #race, #lab button")) still();
   const token = at("#ribbon .token");
   if (token) player.go(Number(token.dataset.step), Number(token.dataset.node));
   else if (at("#previous")) player.go((player.at ?? 0) - 1);
@@ -175,6 +184,7 @@ function press({ target }) {
 
 function key(event) {
   const { key, target } = event;
+  if (key === "Enter" && target.closest("#prompt")) still();
   if (key === "Escape") {
     if (!tour.card.hidden) tour.end();
     else panel(false);
