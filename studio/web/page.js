@@ -99,9 +99,12 @@ async function retry() {
 // A page that waited for nothing has noticed nothing: whenever its reader does something, whether the server is still its own.
 async function still() {
   const mine = window.gradio_config?.app_id;
-  const found = await fetch("gradio_api/app_id", { cache: "no-store" }).catch(() => null);
-  const another = found?.ok && mine && (await found.json()).app_id !== mine;
-  if (another || found?.status === 410) location.reload();
+  try {
+    const found = await fetch("gradio_api/app_id", { cache: "no-store" });
+    if (found.status === 410 || (found.ok && mine && (await found.json()).app_id !== mine)) location.reload();
+  } catch {
+    // no server at all: the views find out, and say so
+  }
 }
 
 const remember = latest(async () => {
