@@ -110,6 +110,7 @@ def _alone() -> None:
         "RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32),  # who has no token of this run is not heard
         "RAY_SERVE_HTTP_PROXY_CALLBACK_IMPORT_PATH": FRONT,
         "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",  # without --gpus nothing is said of them
+        "RAY_worker_niceness": "0",  # Ray's workers stand back behind everything else otherwise
         "RAY_DEDUP_LOGS": "0",
     }  # fmt: skip
     os.environ.update(usual)

@@ -23,7 +23,7 @@ from playwright.sync_api import Browser, expect
 from studio.desk import GONE as NO_CONVERSATION
 
 from . import tiny
-from .app_fixtures import ROOT, again, answered, ask, ready, settle, writing
+from .app_fixtures import ROOT, again, answered, ask, ready, settle
 
 pytest.importorskip("ray", reason="Ray Serve is not installed: pip install -r requirements-ray.txt")
 
@@ -32,7 +32,7 @@ from deploy.front import BROKEN  # noqa: E402
 
 Served = tuple[str, int, Path]
 """Address, the process that started the replicas, and their log."""
-LONG = 500
+LONG = 900
 """Tokens of an answer that is still being written when something happens."""
 
 
@@ -177,16 +177,16 @@ def test_a_replica_that_is_killed_takes_nobody_else_with_it(replicas: Served, br
         ready(one)
     name = next(one["value"] for one in context.cookies() if one["name"] == COOKIE)
     other = next(one for one in programs if one != name)
-    ask(page, "Hello", tokens=900)
-    writing(page)
-    page.wait_for_function("() => document.querySelector('#chat .bot.message')?.innerText.length > 20")
+    at = process(name)
+    ask(page, "Hello", tokens=LONG, nodes=1)
     jobs = {one: client.submit("Hello", None, "ar", LONG, api_name="/chat") for one, client in programs.items()}
+    page.wait_for_function("() => document.querySelector('#chat .bot.message')?.innerText.length > 20")
     while not all(len(job.outputs()) > 1 for job in jobs.values()):
         time.sleep(0.02)
     assert frames, "the words come over the WebSocket"
     assert not any(job.done() for job in jobs.values())
     expect(page.locator("#stop")).to_be_enabled()
-    os.kill(process(name), signal.SIGKILL)
+    os.kill(at, signal.SIGKILL)
     with pytest.raises(Exception, match=BROKEN):
         jobs[name].result(30)
     assert programs[name].predict("Hello", None, "ar", 8, api_name="/chat") == few, "with the cookie of the dead one"
