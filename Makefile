@@ -1,5 +1,6 @@
 # make demo   set up everything and start the app on the built-in model, http://127.0.0.1:7860
 # make test   set up everything and run all tests
+# make test-replicas   install Ray Serve as well and test two replicas (docs/replicas.md)
 # PYTHON=python3.12 chooses the interpreter of a new .venv, TORCH=torch==2.14.1 the torch that is installed into it.
 
 PYTHON ?= python3
@@ -8,13 +9,17 @@ TORCH ?= torch==2.13.0
 BIN := .venv/bin
 CORE := $(wildcard recap/drafter/*.[ch] recap/targets/cpu/*.[ch])
 
-.PHONY: demo test setup assets bench clean
+.PHONY: demo test test-replicas setup assets bench clean
 
 demo: setup
 	$(BIN)/python app.py
 
 test: setup .venv/.tests-ready
 	$(BIN)/python -m pytest
+
+test-replicas: setup .venv/.tests-ready
+	$(BIN)/python -m pip install --quiet -r requirements-ray.txt
+	$(BIN)/python -m pytest tests/test_affinity.py tests/test_replicas.py
 
 setup: .venv/.ready assets
 

@@ -21,7 +21,7 @@ import gradio as gr
 
 import recap
 from recap.targets.loading import default_model
-from studio import health, inputs, logs, parts, programs, recordings, settings, uploads, wording, words
+from studio import choosing, health, inputs, parts, programs, recordings, settings, uploads, wording, words
 from studio.desk import Desk
 from studio.examples import examples
 from studio.limits import Limits
@@ -150,36 +150,10 @@ def _warm(path: str | None) -> recap.WarmMemory | None:
     return memory
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(
-        description="Open RECAP Studio in the browser. GRADIO_SERVER_NAME and GRADIO_SERVER_PORT set the address "
-        "(127.0.0.1, and 7860 or the next free port); RECAP_READER=plain takes the built-in model as published; "
-        "docs/serving.md names the other variables."
-    )
-    given = os.environ.get
-    dtypes = ("auto", "bfloat16", "float16", "float32")
-    parser.add_argument("--model", default=given("MODEL") or default_model(),
-                        help='"builtin", a folder, or a hub id (default: $MODEL, here %(default)s)')  # fmt: skip
-    parser.add_argument("--device", default=given("DEVICE") or None, help='"cpu", "cuda", ... (default: $DEVICE, or CUDA where '
-                        "there is one)")  # fmt: skip
-    parser.add_argument("--dtype", default=given("DTYPE") or "auto", help=f"{', '.join(dtypes)} (default: $DTYPE, or auto)")
-    parser.add_argument("--threads", type=int, default=given("THREADS") or None,
-                        help="CPU threads of a pass (default: $THREADS, or torch's own choice)")  # fmt: skip
-    parser.add_argument("--warm", default=given("WARM_MEMORY") or None, metavar="FILE",
-                        help="rows of U for every visitor, a file of `python -m recap memory build` (default: $WARM_MEMORY, or "
-                        "none)")  # fmt: skip
-    chosen = parser.parse_args()
-    port = given("GRADIO_SERVER_PORT", "")
-    try:
-        log_format, limits = logs.prepare(), Limits.read()
-        watched = health.wanted()
-        if port and not port.isdecimal():
-            raise ValueError(f"GRADIO_SERVER_PORT must be a number such as 7860, got {port!r}")
-        if chosen.dtype not in dtypes:
-            raise ValueError(f"--dtype or DTYPE must be one of {', '.join(dtypes)}, got {chosen.dtype!r}")
-        warm = _warm(chosen.warm)
-    except ValueError as error:
-        raise SystemExit(str(error)) from None
+def opened(chosen: argparse.Namespace, limits: Limits, watched: bool | str) -> tuple[inputs.Checked, Worker, Path]:
+    """The page around the model that was chosen, which begins to load, its worker, and the folder of uploads. Raises
+    ValueError for a file of warm rows that cannot be used."""
+    warm = _warm(chosen.warm)
 
     def load() -> Any:
         target = recap.load_target(
@@ -197,11 +171,31 @@ def main() -> None:
     worker.start()
     folder = uploads.prepare()
     page = build(worker, metrics, watched).queue(default_concurrency_limit=None, max_size=MOST_EVENTS)
+    return page, worker, folder
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description="Open RECAP Studio in the browser. GRADIO_SERVER_NAME and GRADIO_SERVER_PORT set the address "
+        "(127.0.0.1, and 7860 or the next free port); RECAP_READER=plain takes the built-in model as published; "
+        "docs/serving.md names the other variables."
+    )
+    choosing.add(parser)
+    chosen = parser.parse_args()
+    try:
+        log_format, limits, watched, port = choosing.settled(chosen)
+    except ValueError as error:
+        raise SystemExit(str(error)) from None
+    chosen.model = chosen.model or default_model()
+    try:
+        page, worker, folder = opened(chosen, limits, watched)
+    except ValueError as error:
+        raise SystemExit(str(error)) from None
     enabled = {
         "model": chosen.model, "dtype": chosen.dtype, "metrics": watched and ("open" if watched is True else "with a token"),
-        "log": log_format, "warm": warm and warm.digest, **limits.described(),
+        "log": log_format, "warm": chosen.warm and Path(chosen.warm).name, **limits.described(),
     }  # fmt: skip
-    serve(page, worker, int(port) if port else None, folder, enabled)
+    serve(page, worker, port, folder, enabled)
 
 
 if __name__ == "__main__":

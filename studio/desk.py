@@ -33,6 +33,10 @@ MOST_SHOWN = 50
 """Traces listed for one conversation."""
 _LISTENED = 0.4
 """Seconds between two looks at an answer that the browser hears of by itself."""
+GONE = (
+    "The conversation that this page had is no longer here: the studio was started anew, or the page was away for long. This is "
+    "a new one."
+)
 BUSY = "The last answer is still being written: stop it, or wait for its end."
 
 
@@ -61,6 +65,7 @@ class Desk:
 
     def arrive(self, session_hash: str, key: str | None, sure: bool = False) -> Iterator[Change]:
         """A page was opened: a new conversation, or after a reload the one that it had."""
+        gone = bool(key) and self.visitors.known(key) is None
         mine = self.visitors.arrive(session_hash, key or None, sure is True)
         if mine.on_show is None and not mine.messages:
             mine.on_show = self._first
@@ -72,7 +77,7 @@ class Desk:
             yield {"status": wording.status(self.worker)}
         yield {"status": wording.status(self.worker)}
         if not resumed:  # what was typed, chosen and told meanwhile stays
-            yield self._now(mine)
+            yield {**self._now(mine), **({"notice": wording.notice(GONE)} if gone else {})}
             return
         while not mine.idle:  # the page was reloaded in the middle of something, which is now being stopped
             time.sleep(0.1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hmac
 import os
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from prometheus_client import CONTENT_TYPE_LATEST
 from starlette.requests import Request
@@ -14,9 +14,10 @@ from starlette.routing import Route
 
 from recap import __version__
 
-from .metrics import Metrics
-from .visitors import Visitors
-from .worker import Worker
+if TYPE_CHECKING:
+    from .metrics import Metrics
+    from .visitors import Visitors
+    from .worker import Worker
 
 
 def state(worker: Worker) -> str:

@@ -16,7 +16,8 @@ HEADERS = [
 
 
 class OnlyThisServer:
-    """ASGI middleware that adds the policy, and what else browsers should not guess or tell, to every answer."""
+    """ASGI middleware that adds the policy, and what else browsers should not guess or tell, to every answer that lacks
+    them."""
 
     def __init__(self, app: Any) -> None:
         self.app = app
@@ -24,7 +25,8 @@ class OnlyThisServer:
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         async def sending(message: Any) -> None:
             if message["type"] == "http.response.start":
-                message["headers"] = [*message.get("headers", []), *HEADERS]
+                there = {name.lower() for name, _ in message.get("headers", [])}
+                message["headers"] = [*message.get("headers", []), *(one for one in HEADERS if one[0] not in there)]
             await send(message)
 
         await self.app(scope, receive, sending if scope["type"] == "http" else send)

@@ -3,6 +3,7 @@ from the first line in the log to a clean end."""
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import logging
 import os
@@ -10,9 +11,13 @@ import signal
 import sys
 import threading
 import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+from fastapi import FastAPI
+from gradio import mount_gradio_app
 from starlette.middleware import Middleware
 
 from .frames import Restful
@@ -52,6 +57,39 @@ def options(page: Checked) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def mounted(page: Checked, folder: Path) -> FastAPI:
+    """The page as an ASGI application, for a server other than gradio's, with all that `launch` would give it."""
+    given = options(page)
+    page.max_threads = page._queue.max_thread_count = given["max_threads"]
+    taken = ("theme", "css", "css_paths", "footer_links", "run_history", "enable_monitoring", "ssr_mode", "pwa", "mcp_server",
+             "max_file_size", "app_kwargs")  # fmt: skip
+
+    @asynccontextmanager
+    async def living(_: FastAPI) -> AsyncIterator[None]:
+        task = asyncio.create_task(_tidying(page, folder))
+        yield
+        task.cancel()
+
+    outer = FastAPI(lifespan=living, docs_url=None, redoc_url=None, openapi_url=None)
+    mount_gradio_app(outer, page, "/", show_error=False, **{name: given[name] for name in taken})
+    page.has_launched = True  # without it gradio takes any file of this machine for an upload
+    return outer
+
+
+async def _tidying(page: Checked, folder: Path) -> None:
+    while True:
+        await asyncio.sleep(_TIDY_SECONDS)
+        page.visitors.tidy()
+        await asyncio.to_thread(tidy, folder, page.limits.uploads_megabytes * 1e6)
+
+
+def closing(worker: Worker) -> bool:
+    """End answers with the pass that they are in, and let pages hear of it; whether all of them did."""
+    whole = worker.close(_PATIENCE)
+    time.sleep(_LAST_WORDS)
+    return whole
+
+
 def long_lived() -> None:
     """What is loaded by now stays: the collector of garbage need not look through it again, which takes 0.4 s each time, in
     which no token comes and no view."""
@@ -86,8 +124,7 @@ def serve(page: Checked, worker: Worker, port: int | None, folder: Path, enabled
         page.visitors.tidy()
         tidy(folder, page.limits.uploads_megabytes * 1e6)
     print("Closing, which takes some seconds while pages are open.", flush=True)
-    whole = worker.close(_PATIENCE)
-    time.sleep(_LAST_WORDS)
+    whole = closing(worker)
     page.close(verbose=False)
     log.info("closed", extra={"facts": {"answers_ended": whole}})
     sys.stdout.flush()

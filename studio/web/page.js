@@ -82,16 +82,28 @@ function lost(now) {
   else $("lost").hidden = true;
 }
 
-// A server that was away and has come back knows nothing of this page, so the page is opened again.
+// A server that was away and has come back knows nothing of this page, so the page is opened again. Where there are several, the
+// others say 410 in place of one that has ended.
 async function retry() {
   let away = false;
   while (gone) {
     const found = await fetch("config", { cache: "no-store", signal: AbortSignal.timeout(5000) }).catch(() => null);
-    if (found?.ok && away) return location.reload();
+    if (found?.status === 410 || (found?.ok && away)) return location.reload();
     if (found?.ok) return lost(false);
     away = true;
     $("lost").hidden = false;
     await pause(2000);
+  }
+}
+
+// A page that waited for nothing has noticed nothing: whenever its reader does something, whether the server is still its own.
+async function still() {
+  const mine = window.gradio_config?.app_id;
+  try {
+    const found = await fetch("gradio_api/app_id", { cache: "no-store" });
+    if (found.status === 410 || (found.ok && mine && (await found.json()).app_id !== mine)) location.reload();
+  } catch {
+    // no server at all: the views find out, and say so
   }
 }
 
@@ -145,6 +157,7 @@ function panel(open) {
 
 function press({ target }) {
   const at = (selector) => target.closest(selector);
+  if (at("#left button, #race, #lab button")) still();
   const token = at("#ribbon .token");
   if (token) player.go(Number(token.dataset.step), Number(token.dataset.node));
   else if (at("#previous")) player.go((player.at ?? 0) - 1);
@@ -174,6 +187,7 @@ function press({ target }) {
 
 function key(event) {
   const { key, target } = event;
+  if (key === "Enter" && target.closest("#prompt")) still();
   if (key === "Escape") {
     if (!tour.card.hidden) tour.end();
     else panel(false);
