@@ -17,7 +17,7 @@ def _of(variable: str, default: float, least: float, most: float, meaning: str) 
 class Limits:
     """Each with its environment variable. `Limits.read()` raises ValueError with a sentence that names the variable."""
 
-    running: int = _of("MAX_RUNNING", 8, 1, 256, "answers and races that share the device at a time")
+    running: int = _of("MAX_RUNNING", 16, 1, 256, "answers and races that share the device at a time")
     waiting: int = _of("MAX_WAITING", 64, 0, 10_000, "further ones that may wait for their turn")
     sessions: int = _of("MAX_SESSIONS", 32, 1, 10_000, "visitors whose cache and memories are kept between answers")
     visitors: int = _of("MAX_VISITORS", 1000, 1, 100_000, "pages that may be open")

@@ -78,7 +78,7 @@ class Auto:
         nodes of other answers the pass has besides; each further one then costs what it adds to such a pass."""
         self._company = company
         costs = self._learned.costs.curve(1 + company + self._in_all, prefix)[company:]
-        if remaining < 2 or not self._in_all:
+        if remaining < 2 or not self._in_all or not self._may_pay(costs):
             draft = proposer.draft(0, 0)
             chosen, expected = (0, 0), 1.0
             self._kinds = np.zeros(1, dtype=np.int64)
@@ -86,6 +86,11 @@ class Auto:
             draft, chosen, expected = self._chosen(proposer, costs, remaining)
         self._draft, self._nodes = draft, (len(draft), prefix)
         return draft, Choice(chosen[0], chosen[1], expected, float(costs[len(draft) - 1]), float(costs[0]))
+
+    def _may_pay(self, costs: np.ndarray) -> bool:
+        """Whether any draft could be worth its time: if not even one of which every node is accepted is, none need be made."""
+        nodes = np.arange(1, len(costs))
+        return bool((nodes > self.rate * (costs[1:] - costs[0])).any())
 
     def _chosen(
         self, proposer: Proposer, costs: np.ndarray, remaining: int
