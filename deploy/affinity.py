@@ -11,7 +11,6 @@ import json
 import os
 import re
 from collections.abc import Awaitable, Callable
-from http.cookies import CookieError, SimpleCookie
 from typing import Any
 from urllib.parse import parse_qs
 
@@ -24,9 +23,10 @@ MARK = b"recap-replica"
 SESSION = os.environ.get("RAY_SERVE_SESSION_ID_HEADER_KEY", "x-session-id").lower()
 _PATIENT = (b"x-request-disconnect-disabled", b"?1")
 """A visitor who hangs up is told to the replica as ASGI has it; by itself Ray Serve cancels what answers."""
-_OBEYED = {SESSION, "x-request-id", "x-request-timeout-seconds", "x-request-disconnect-disabled", "serve-multiplexed-model-id"}
+_OBEYED = {SESSION.replace("_", "-"), "x-request-id", "x-request-timeout-seconds", "x-request-disconnect-disabled", "serve-multiplexed-model-id"}
 """What Ray Serve takes orders from. No stranger may give these."""
-_NAME = re.compile(r"[a-z0-9]{4,32}")
+_OURS = re.compile(rf"(?:^|;)\s*{COOKIE}=([a-z0-9]{{4,32}})\s*(?:;|$)")
+"""Among whatever else other servers of this host have left in the browser, well-formed or not."""
 _KEY = re.compile(r"[\w-]{1,64}")
 _EVENT = re.compile(r"(/gradio_api/call/(?:v2/)?\w+/)([a-z0-9]{4,32})_(\w+)")
 _HEARTBEAT = re.compile(r"/gradio_api/heartbeat/([\w-]+)")
@@ -37,12 +37,8 @@ def cookie(scope: Scope) -> str | None:
     """The replica that the browser's cookie names."""
     for name, value in scope["headers"]:
         if name == b"cookie":
-            try:
-                found = SimpleCookie(value.decode("latin-1")).get(COOKIE)
-            except CookieError:
-                continue
-            if found is not None and _NAME.fullmatch(found.value):
-                return found.value
+            if found := _OURS.search(value.decode("latin-1")):
+                return found[1]
     return None
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import re
 import time
 from html import escape
@@ -23,6 +24,8 @@ from studio.limits import Limits
 from studio.policy import OnlyThisServer
 
 from .affinity import MARK, addressed
+
+log = logging.getLogger(__name__)
 
 APPLICATION = "studio"
 BROKEN = "The copy of the studio that was answering has ended, and its conversations with it. Ask again: another one answers."
@@ -67,7 +70,11 @@ class Front:
     async def _health(self) -> Response:
         """How many replicas live. 503 when none does."""
         if self._seen is None or self._seen[0] < time.monotonic() - _FRESH:
-            states = await asyncio.to_thread(_states)
+            try:
+                states = await asyncio.to_thread(_states)
+            except Exception as error:  # Ray itself does not answer
+                log.warning("the state of the replicas is not known: %s", type(error).__name__)
+                states = {}
             running, coming = (sum(states.get(name, 0) for name in names) for names in (_ALIVE, _COMING))
             found = {
                 "status": ("degraded" if coming else "ready") if running else "loading" if coming else "failed",

@@ -9,7 +9,7 @@ from typing import Any
 
 import ray
 from ray import serve
-from starlette.responses import JSONResponse
+from starlette.responses import JSONResponse, Response
 
 from studio import choosing
 
@@ -97,7 +97,9 @@ class Named:
                 message = {**message, "body": body}
             await send(start if message["type"] == "http.response.start" else message)
 
-        if lost:
+        if known is None and path.startswith("/gradio_api/app_id") and is_page(scope):  # whose page asks is not known, so nothing can be said
+            await Response(status_code=204)(scope, receive, sending)
+        elif lost:
             await JSONResponse({"detail": GONE}, 410, {"cache-control": "no-store"})(scope, receive, sending)
         else:
             await self.app(scope, receive, sending)

@@ -6,6 +6,7 @@ would be alone, whoever shares its passes.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from time import perf_counter
 
@@ -14,6 +15,8 @@ from .targets.base import Target
 from .targets.predictions import Predictions
 from .targets.trees import PackedTree
 from .trace import Step
+
+log = logging.getLogger(__name__)
 
 
 def advance(target: Target, streams: Sequence[Stream]) -> list[tuple[Step | Exception, float]]:
@@ -36,14 +39,19 @@ def advance(target: Target, streams: Sequence[Stream]) -> list[tuple[Step | Exce
     clock = perf_counter()
     try:
         found: list[Predictions | None] = list(target.verify_all(list(trees.values()))) if trees else []
-    except Exception:  # one of them at least cannot be verified: each by itself tells which
+    except Exception as error:  # one of them at least cannot be verified: each by itself tells which
+        log.warning("a shared pass failed: %s", type(error).__name__)
         found = [None] * len(trees)
     whole = perf_counter() - clock
     for (at, tree), predictions in zip(trees.items(), found):
         stream, share = streams[at], whole * len(tree.tokens) / nodes
         clock = perf_counter()
         try:
-            step: Step | Exception = stream.conclude(target.verify(*tree) if predictions is None else predictions, share)
+            if predictions is None:
+                predictions = target.verify(*tree)
+                share += perf_counter() - clock
+                clock = perf_counter()
+            step: Step | Exception = stream.conclude(predictions, share)
         except Exception as error:
             stream.close()
             step = error

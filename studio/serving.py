@@ -79,8 +79,15 @@ def mounted(page: Checked, folder: Path) -> FastAPI:
 async def _tidying(page: Checked, folder: Path) -> None:
     while True:
         await asyncio.sleep(_TIDY_SECONDS)
-        page.visitors.tidy()
-        await asyncio.to_thread(tidy, folder, page.limits.uploads_megabytes * 1e6)
+        await asyncio.to_thread(_tidy, page, folder)
+
+
+def _tidy(page: Checked, folder: Path) -> None:
+    page.visitors.tidy()
+    try:
+        tidy(folder, page.limits.uploads_megabytes * 1e6)
+    except OSError as error:  # others put things there and take them away meanwhile
+        log.warning("uploads could not be tidied: %s", type(error).__name__)
 
 
 def closing(worker: Worker) -> bool:
@@ -121,8 +128,7 @@ def serve(page: Checked, worker: Worker, port: int | None, folder: Path, enabled
         metrics = f"on, {enabled['metrics']}" if enabled["metrics"] else "off"
         print(f"Metrics: {metrics}. Limits: {changed or 'the defaults'} (docs/serving.md).", flush=True)
     while not over.wait(_TIDY_SECONDS):
-        page.visitors.tidy()
-        tidy(folder, page.limits.uploads_megabytes * 1e6)
+        _tidy(page, folder)
     print("Closing, which takes some seconds while pages are open.", flush=True)
     whole = closing(worker)
     page.close(verbose=False)

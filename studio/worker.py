@@ -256,6 +256,8 @@ class Worker:
             if isinstance(outcome, Step):
                 job._took(outcome)
             self._did(job, spent, None if isinstance(outcome, Step) else outcome)
+            if isinstance(outcome, Step) and job.stream is None:  # that was its last pass
+                self._piece(job)
 
     def _did(self, job: Job, spent: float, mistake: Exception | None) -> None:
         """A piece of a job's work took so long; a mistake ends it."""
@@ -301,11 +303,11 @@ class Worker:
                 self._turns.remove(job)
             else:
                 return
-            job._leave()
             job.error = error
         try:
             self._ended(job)
         finally:  # counted before anyone hears of it
+            job._leave()
             job._now("failed" if error else "done")
 
     def _ensure_loaded(self) -> None:

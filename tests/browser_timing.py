@@ -145,6 +145,7 @@ def main() -> None:
         os.sched_setaffinity(0, cores[:1])  # processes and threads inherit it
     line, theirs = multiprocessing.Pipe()
     multiprocessing.get_context("spawn").Process(target=visitor, args=(theirs, cores[1:]), daemon=True).start()
+    theirs.close()  # so that its end is noticed
 
     def load() -> recap.targets.base.Target:
         target = recap.load_target("builtin", threads=1 if given.apart else None)

@@ -51,6 +51,9 @@ def test_whose_request_it_is() -> None:
     join, asked = "/gradio_api/queue/join", b'{"session_hash": "abc1", "data": []}'
     assert told("/") == (None, "/", b"")
     assert told("/", cookie="a=b; recap-replica=r2d2c3po")[0] == "r2d2c3po"
+    for beside in ('a={"x":1}; ', "a=b c;", "a[b]=1; ", "x; "):  # of other servers on this host
+        assert told("/", cookie=f"{beside}recap-replica=r2d2c3po; z=1")[0] == "r2d2c3po"
+    assert told("/", cookie="my-recap-replica=r2d2c3po")[0] is None
     assert told("/", cookie="recap-replica=../x")[0] is None and told("/", cookie="recap-replica=" + "x" * 99)[0] is None
     assert told("/", x_session_id="mine", x_request_disconnect_disabled="?0", serve_multiplexed_model_id="m")[0] is None
     assert told(join, "POST", body=asked) == ("abc1", join, asked)
@@ -112,6 +115,8 @@ def test_a_page_of_a_dead_replica_is_told_until_it_is_loaded_again() -> None:
         assert given(sent) == (410, None) and json.loads(sent[1]["body"]) == {"detail": GONE}
         assert given(run(app, path, "POST", **old)) == (200, "r2d2c3po"), "a program needs nothing that was lost"
     assert given(run(app, "/config", **old, sec_fetch_site="same-origin")) == (410, None)
+    assert given(run(app, "/gradio_api/app_id", sec_fetch_site="same-origin"))[0] == 204, "whose page it is nobody can tell"
+    assert given(run(app, "/gradio_api/app_id")) == (200, "r2d2c3po")
     assert given(run(app, "/assets/x.js", **old, referer="x")) == (200, None), "the next one must not look at home here"
     sent = run(app, "/gradio_api/call/chat", "POST")
     assert json.loads(sent[1]["body"]) == {"event_id": "r2d2c3po_0af3"}

@@ -257,7 +257,10 @@ def test_a_node_costs_what_it_adds_to_a_pass_that_others_are_in(priced, monkeypa
     drafter, budget = session.drafter("recap"), Auto(loaded.learned, max_nodes=16, suffix_tokens=4)
     told.clear()
     for company, sizes in ((0, range(2, 6)), (4, range(1, 2))):
-        draft, _ = budget.draft(drafter, 30, 40, company)
+        draft, choice = budget.draft(drafter, 30, 40, company)
+        costs, n = loaded.learned.costs.curve(30, 30), len(draft)
+        assert choice.plain_ms == pytest.approx(costs[company] / (company + 1))  # shares, as its clock will count them
+        assert choice.expected_ms == pytest.approx(costs[company + n - 1] * n / (company + n))
         assert len(draft) in sizes
         budget.learn([0], 1, 7.0)
     assert len(told) == 1 and told[0][1:] == (30, 7.0)  # a share of a pass says nothing of what passes cost

@@ -84,8 +84,10 @@ class Auto:
             self._kinds = np.zeros(1, dtype=np.int64)
         else:
             draft, chosen, expected = self._chosen(proposer, costs, remaining)
-        self._draft, self._nodes = draft, (len(draft), prefix)
-        return draft, Choice(chosen[0], chosen[1], expected, float(costs[len(draft) - 1]), float(costs[0]))
+        n = len(draft)
+        self._draft, self._nodes = draft, (n, prefix)
+        took, plain = float(costs[n - 1]) * n / (company + n), float(costs[0]) / (company + 1)  # shares, by nodes
+        return draft, Choice(*chosen, expected, took, plain)
 
     def _may_pay(self, costs: np.ndarray) -> bool:
         """Whether any draft could be worth its time: if not even one of which every node is accepted is, none need be made."""
@@ -129,5 +131,6 @@ class Auto:
 
     def close(self) -> None:
         """The answer has ended."""
+        self._company = 0
         self._seeding.end()
         self._learned.save()

@@ -21,7 +21,7 @@ class Choice(NamedTuple):
     expected_tokens: float | None = None
     """Tokens that the pass is expected to commit, the bonus token included; None where nobody asked."""
     expected_ms: float | None = None
-    """What it is expected to take."""
+    """What it is expected to take; of a pass that is shared, this answer's share."""
     plain_ms: float | None = None
     """What a pass over the root alone would be expected to take."""
 

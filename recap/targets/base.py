@@ -207,8 +207,8 @@ class Target:
 
     @property
     def packs(self) -> bool:
-        """Whether one pass can verify the trees of several answers."""
-        return hasattr(self.runtime, "verify_all")
+        """Whether one pass can verify the trees of several answers without a change to any of them."""
+        return self.exact and hasattr(self.runtime, "verify_all")
 
     def verify_all(self, trees: Sequence[PackedTree]) -> list[Predictions]:
         """Predictions for each of several answers' trees: in one pass, which gives every node the bits that it has alone,

@@ -75,6 +75,7 @@ function hear() {
 }
 
 let gone = false;
+let kept = null; // what was typed before the page is opened anew by itself
 function lost(now) {
   if (now === gone) return;
   gone = now;
@@ -99,9 +100,14 @@ async function retry() {
 // A page that waited for nothing has noticed nothing: whenever its reader does something, whether the server is still its own.
 async function still() {
   const mine = window.gradio_config?.app_id;
+  const draft = $("prompt").querySelector("textarea").value; // before it is taken for asked
+  const anew = () => {
+    kept = draft;
+    location.reload();
+  };
   try {
     const found = await fetch("gradio_api/app_id", { cache: "no-store" });
-    if (found.status === 410 || (found.ok && mine && (await found.json()).app_id !== mine)) location.reload();
+    if (found.status === 410 || (found.ok && mine && (await found.json()).app_id !== mine)) anew();
   } catch {
     // no server at all: the views find out, and say so
   }
@@ -226,7 +232,7 @@ function keepDraft() {
     box.value = draft;
     box.dispatchEvent(new Event("input", { bubbles: true }));
   }
-  addEventListener("pagehide", () => sessionStorage.setItem(DRAFT, box.value));
+  addEventListener("pagehide", () => sessionStorage.setItem(DRAFT, kept ?? box.value));
 }
 
 async function start() {
