@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"
+os.environ["GRADIO_ANALYTICS_CACHE_FREQUENCY"] = str(10**9)  # a table of all events after each of them, which nobody reads here
 os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
 os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
 
