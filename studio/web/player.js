@@ -2,7 +2,7 @@
 // Views are made by the server from (trace, pass, node, theme); the ones of a pass never change, so they are kept here.
 const KEPT = 400; // views
 const HERE = ["localhost", "127.0.0.1", "[::1]"].includes(location.hostname);
-const LIVE = { least: 145, most: 1200, rest: HERE ? 8 : 0.15 }; // milliseconds between two looks at a growing answer; a
+const LIVE = { least: 145, most: 1200, rest: HERE ? 8 : 0.03 }; // milliseconds between two looks at a growing answer; a
 // look is followed by that many times its own length of rest, a long one where page and decoder share one machine
 const UNHURRIED = 1000; // least milliseconds between two drawings of numbers that need no hurry
 const CALM = 140; // milliseconds after which a reader has stopped at a pass
