@@ -185,16 +185,13 @@ def main() -> None:
     chosen = parser.parse_args()
     try:
         log_format, limits, watched, port = choosing.settled(chosen)
-    except ValueError as error:
-        raise SystemExit(str(error)) from None
-    chosen.model = chosen.model or default_model()
-    try:
+        chosen.model = chosen.model or default_model()
         page, worker, folder = opened(chosen, limits, watched)
     except ValueError as error:
         raise SystemExit(str(error)) from None
     enabled = {
         "model": chosen.model, "dtype": chosen.dtype, "metrics": watched and ("open" if watched is True else "with a token"),
-        "log": log_format, "warm": chosen.warm and Path(chosen.warm).name, **limits.described(),
+        "log": log_format, "warm": bool(chosen.warm), **limits.described(),
     }  # fmt: skip
     serve(page, worker, port, folder, enabled)
 
