@@ -3,14 +3,17 @@
 import random
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from recap.chat import Message
 from recap.targets.builtin import BuiltinTarget
 from recap.targets.builtin.evidence import Evidence, TextLine
-from recap.targets.builtin.lookup import MOST, entries_of, found
+from recap.targets.builtin.entries import index_of
+from recap.targets.builtin.lookup import MOST, found
 from recap.targets.prompt import Picture, Prompt
 from training.ask import write
-from training.exam import questions
+from training.exam import Question, questions, right
 from training.scenes import KINDS, make
 from training.simulate import simulate
 from training.words import DAYS, MONTHS, lists
@@ -27,6 +30,8 @@ def lines(*rows: tuple[str, ...]) -> Evidence:
 
 RECEIPT = lines(("CORNER",), ("Rye bread", "3.20"), ("Grilled salmon", "9.50"), ("Milk", "1.15"), ("TOTAL", "13.85"))
 TABLE = lines(("Name", "Age", "City"), ("Anna", "31", "York"), ("Ben", "28", "Leeds"), ("Cleo", "40", "Bath"))
+FORM = lines(("Order form",), ("Name: Ben Hall",), ("Tel: 555 123",), ("City: York",))
+BARE = Evidence((400, 400), (("collie", 0.15),), (), (("white", 1.0),))
 POSTER = lines(("Jazz Night",), ("Where: Town Hall",), ("Doors open at 7 pm",))
 
 
@@ -39,43 +44,63 @@ POSTER = lines(("Jazz Night",), ("Where: Town Hall",), ("Doors open at 7 pm",))
         (RECEIPT, "What is the total?", "TOTAL: 13.85"),
         (RECEIPT, "What is the cheapest?", "the cheapest is Milk, 1.15"),
         (RECEIPT, "How many items are there?", "3 items"),
-        (RECEIPT, "How much are the oysters?", ""),
+        (RECEIPT, "what did the whole thing cost, the total?", "TOTAL: 13.85"),
+        (RECEIPT, "How much do I have to pay?", "TOTAL: 13.85"),
+        (RECEIPT, "Priciest one?", "the most expensive is Grilled salmon, 9.50"),
+        (RECEIPT, "Which shop is it?", 'the first line is "CORNER"'),
+        (RECEIPT, "How much are the oysters?", "-oysters"),
+        (RECEIPT, "Is milk dearer than Onion Rings?", "Milk: 1.15-Onion Rings"),
+        (RECEIPT, "When was it?", "-date"),
+        (RECEIPT, "Is there a dog in it?", "-dog"),
         (RECEIPT, "Write a poem about rain.", ""),
         (RECEIPT, "", ""),
         (TABLE, "What is the city of Ben?", "Ben, City: Leeds"),
         (TABLE, "Ben's city?", "Ben, City: Leeds"),
         (TABLE, "Tell me about Cleo.", "Cleo: Age 40, City Bath"),
-        (TABLE, "Who has the highest age?", "Age: largest Cleo 40, smallest Ben 28, sum 99"),
+        (TABLE, "Who has the highest age?", "the highest Age is 40, Cleo"),
+        (TABLE, "Sum of the ages?", "Age: largest Cleo 40, smallest Ben 28, sum 99"),
+        (TABLE, "Who is the youngest?", "the lowest Age is 28, Ben"),
+        (TABLE, "What is the age of Zoe?", "-Zoe"),
+        (TABLE, "How many people are listed?", "3 rows"),
         (POSTER, "Where?", "Where: Town Hall"),
         (POSTER, "When do the doors open?", '"Doors open at 7 pm"'),
+        (POSTER, "At what time does it start?", 'the time is 7 pm'),
+        (POSTER, "What does a ticket cost?", "-price"),
+        (FORM, "What is the phone number?", "Tel: 555 123"),
+        (FORM, "And the nationality?", "-nationality"),
+        (BARE, "Is anything printed on it?", "-text"),
+        (BARE, "Is there a dog?", ""),
     ],
 )
 def test_what_is_named_is_found(evidence, question, told):
-    assert found(question, entries_of(evidence)) == (f"The picture says: {told}." if told else "")
+    """What stands behind "-" is said not to be there."""
+    said, _, absent = told.partition("-")
+    words = ([f"The picture says: {said}."] if said else []) + ([f"No {absent} in the picture."] if absent else [])
+    assert found(question, [index_of(evidence)]) == " ".join(words)
 
 
 def test_charts_know_extremes_counts_and_order():
     scene = make("bars-printed", "train", 3)
     names, values = scene.chart.names, scene.chart.series[0][1]
-    entries = entries_of(simulate(scene, noise=0.0)[1])
+    looked = [index_of(simulate(scene, noise=0.0)[1])]
     top, low = names[values.index(max(values))], names[values.index(min(values))]
-    assert found("Which is the highest?", entries) == f"The picture says: the largest is {top} {max(values):.0f}."
-    assert found("the minimum", entries) == f"The picture says: the smallest is {low} {min(values):.0f}."
-    assert found("How many bars are there?", entries) == f"The picture says: {len(names)} bars."
-    assert found(f"And {names[0]}?", entries) == f"The picture says: {names[0]} {values[0]:.0f}."
+    assert found("Which is the highest?", looked) == f"The picture says: the largest is {top} {max(values):.0f}."
+    assert found("the minimum", looked) == f"The picture says: the smallest is {low} {min(values):.0f}."
+    assert found("How many bars are there?", looked) == f"The picture says: {len(names)} bars."
+    assert found(f"And {names[0]}?", looked) == f"The picture says: {names[0]} {values[0]:.0f}."
 
 
 def test_notes_stay_short():
     rows = [(f"Tea number {n}", f"{n}.50") for n in range(2, 30)]
-    entries = entries_of(lines(("x" * 5000,), *rows))
-    assert max(len(entry.text) for entry in entries) <= 160
-    assert found("Which tea is it?", entries).count(";") == MOST - 1
-    assert len(found("x" * 5000 + " tea " * 5000, entries)) < 600
+    looked = [index_of(lines(("x" * 5000,), *rows))]
+    assert max(len(entry.text) for entry in looked[0].entries) <= 160
+    assert found("Which tea is it?", looked).count(";") == MOST - 1
+    assert len(found("x" * 5000 + " tea " * 5000, looked)) < 600
 
 
 def test_the_note_stands_before_the_question_also_in_later_turns():
     target = object.__new__(BuiltinTarget)
-    picture = Picture("0", 4, 4, evidence={"words": "EVIDENCE"}, evidence_text="EVIDENCE", entries=entries_of(RECEIPT))
+    picture = Picture("0", 4, 4, evidence={"words": "EVIDENCE"}, evidence_text="EVIDENCE", index=index_of(RECEIPT))
     first, later = Message("user", (0, "Price of milk?")), Message("user", ("And the rye bread?",))
     answer = Message("assistant", ("Milk",))
     (written,) = target.written([first], [picture])
@@ -105,3 +130,39 @@ def test_the_exam_asks_in_no_phrase_of_the_training():
             taught |= {phrase(question, "train") for question, _ in write(read, evidence, rng, 60)}
             asked |= {phrase(question.text, "held") for question in questions(make(kind, "held", seed))}
     assert len(taught) > 200 and len(asked) > 40 and not taught & asked
+
+
+def test_nothing_that_training_answers_is_said_to_be_absent():
+    """Over every question that the training data knows an answer to."""
+    rng, wrong, asked = random.Random(4), [], 0
+    for kind in KINDS:
+        for seed in range(6):
+            read, evidence = simulate(make(kind, "train", 700 + seed))
+            index = index_of(evidence)
+            for question, answer in write(read, evidence, rng, 60):
+                honest = right(Question("honesty", "", unseen=True), answer) or "that" in answer.lower()
+                asked += 1
+                if not honest and "No " in found(question, [index]).partition("The picture says")[0]:
+                    wrong.append((kind, question, answer))
+    assert asked > 1500 and len(wrong) <= asked // 500, wrong
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.text(max_size=700), st.sampled_from([RECEIPT, TABLE, POSTER, FORM, BARE]))
+def test_any_question_gets_a_short_line(question, evidence):
+    note = found(question, [index_of(evidence)])
+    assert "\n" not in note.replace(question, "") and len(note) < 900
+
+
+def test_a_pasted_text_is_looked_up_quickly():
+    """No pattern takes longer than in proportion to the letters."""
+    long = "what does the price of find any sign of how much is " * 20_000
+    assert found(long, [index_of(RECEIPT)]) == "" and found("x" * 1_000_000, [index_of(POSTER)]) == ""
+
+
+def test_two_pictures_know_what_either_knows():
+    both = [index_of(RECEIPT), index_of(TABLE)]
+    assert found("How old is Cleo?", both).startswith("The picture says: Cleo")
+    assert found("Price of milk?", both) == "The picture says: Milk: 1.15."
+    assert found("Price of the oysters?", both) == "No oysters in the picture."
+    assert found("Price of the oysters?", []) == ""

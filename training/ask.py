@@ -20,6 +20,9 @@ _UNSEEN = ("the name of the photographer", "the price of a taxi", "who the owner
            "the VAT number", "the manager's name", "the opening hours on Sunday", "the bank account")  # fmt: skip
 
 
+_SHORTER = (("What is ", "What's "), ("Who is ", "Who's "), ("Where is ", "Where's "), ("colour", "color"))
+
+
 class Asker:
     """Picks wordings with a random generator."""
 
@@ -38,6 +41,9 @@ class Asker:
 
     def _styled(self, question: str) -> str:
         """As different people type: in small letters, without a question mark, politely, or plainly."""
+        if self.rng.random() < 0.25:  # as people type
+            for whole, short in _SHORTER:
+                question = question.replace(whole, short)
         style = self.rng.random()
         if style < 0.1:
             return question.lower().rstrip("?.")
@@ -201,8 +207,18 @@ def _general(asker: Asker, evidence: Evidence) -> None:
                 at = {"top": "at the top", "bottom": "at the bottom", "left": "on the left", "right": "on the right",
                       "middle": "in the middle"}[place]  # fmt: skip
                 add(
-                    ("What colour is {at}?", "Which colour is it {at}?", "Tell me the colour {at}.",
-                     "What colour do you see {at}?", "{at}, which colour is it?"),
+                    (
+                        "What colour is the part {at}?",
+                        "Which colour do you see {at}?",
+                        "What is the colour {at}?",
+                        "{at}: what colour?",
+                        "Name the colour {at}.",
+                        "What colour is {at}?",
+                        "Which colour is it {at}?",
+                        "Tell me the colour {at}.",
+                        "What colour do you see {at}?",
+                        "{at}, which colour is it?",
+                    ),
                     ("{at} it is mostly {c}.", "It is {c} {at}."),
                     at=at,
                     c=name,
@@ -213,14 +229,24 @@ def _general(asker: Asker, evidence: Evidence) -> None:
     if not evidence.text:
         add(
             (
+                "Is there any writing on it?",
+                "Can you read anything?",
+                "Any text on it?",
+                "What words are there?",
+                "Does it say anything?",
                 "What does the text say?",
                 "Is there any text?",
                 "Read the text.",
                 "What is written there?",
                 "Are there any words on it?",
                 "Which words do you see?",
-                "Is anything printed there?", "What has been printed here?", "What does it say?", "Read it to me.",
-                "Which letters are on it?", "What is the caption?", "What is written on it?",
+                "Is anything printed there?",
+                "What has been printed here?",
+                "What does it say?",
+                "Read it to me.",
+                "Which letters are on it?",
+                "What is the caption?",
+                "What is written on it?",
             ),
             (
                 "I can't see any text in the picture.",
@@ -234,7 +260,7 @@ def _general(asker: Asker, evidence: Evidence) -> None:
 def _object(asker: Asker, evidence: Evidence) -> None:
     (best, sure), (second, next_sure), *rest = evidence.objects
     best, second = with_article(best), with_article(second)
-    questions = ("What is the main object?", "What is shown here?", "What object is this?", "What can you see here?",
+    questions = ("What is this a photo of?", "Can you identify this?", "What is in the photo?", "What kind of thing is this?", "What is the subject of the picture?", "Tell me what this is.", "What am I seeing?", "What is the main object?", "What is shown here?", "What object is this?", "What can you see here?",
                  "Which thing is in the photo?", "What is it?", "What do you think this is?",
                  "Identify the object.")  # fmt: skip
     if sure >= 0.5:
@@ -263,7 +289,7 @@ def _absent(asker: Asker, evidence: Evidence) -> None:
     things = [thing for thing in THINGS if thing.split()[-1] not in said]
     for thing in asker.rng.sample(things, 2):
         asker.add(
-            ("Is there {t} in the picture?", "Do you see {t}?", "Can you see {t}?", "Does the picture show {t}?",
+            ("Is there {t} here?", "Can you find {t}?", "Is {t} visible?", "Is {t} anywhere in this picture?", "Does it contain {t}?", "Is {t} shown?", "Does the image have {t} in it?", "Is there {t} in the picture?", "Do you see {t}?", "Can you see {t}?", "Does the picture show {t}?",
              "Where is {t}?", "Is {t} there?", "Find {t}.", "Show me {t}.", "Is there {t} somewhere?",
              "What about {t}?", "Have you found {t}?", "Could you spot {t}?", "Is {t} part of it?",
              "Has it got {t}?", "Where can I find {t}?", "Which corner is {t} in?"),

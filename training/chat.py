@@ -12,10 +12,12 @@ import recap
 
 TOKENS = 64
 """Of each answer; longer ones are cut and taught without an end."""
-_TOPICS = ("rain", "bread", "volcanoes", "the moon", "bicycles", "sleep", "music", "trees", "money", "friendship",
-"trains",
-           "coffee", "bees", "libraries", "winter", "football", "rivers", "computers", "spiders",
-           "elephants")  # fmt: skip
+_TOPICS = (
+    "rain", "bread", "volcanoes", "the moon", "bicycles", "sleep", "music", "trees", "money", "friendship", "trains",
+    "coffee", "bees", "libraries", "winter", "football", "rivers", "computers", "spiders", "elephants", "the wind",
+    "chess", "honey", "maps", "gardens", "bridges", "the sea", "photographs", "clocks", "letters", "markets",
+    "mountains", "birthdays", "ships", "potatoes", "dreams", "robots", "the night sky", "butterflies", "gold",
+)  # fmt: skip
 _FORMS = ("Tell me about {t}.", "Write two sentences about {t}.", "Why do people care about {t}?",
 "Write a short poem on {t}.",
           "Give me three facts about {t}.", "Explain {t} to a child.", "What is the best thing about {t}?")  # fmt: skip
@@ -61,7 +63,10 @@ _OTHERS = (
     "Write a haiku about the sea.",
     "What is a prime number?",
 )
-PROMPTS = (*_OTHERS, *(form.format(t=topic) for form, topic in product(_FORMS, _TOPICS)))
+PROMPTS = (
+    *_OTHERS,
+    *(form.format(t=topic) for topics in (_TOPICS[:20], _TOPICS[20:]) for form, topic in product(_FORMS, topics)),
+)
 
 
 def answers(path: Path, count: int) -> list[dict]:

@@ -10,12 +10,13 @@ from pathlib import Path
 
 from tqdm import tqdm
 
+from recap.targets.builtin.entries import index_of
 from recap.targets.builtin.evidence import Evidence
-from recap.targets.builtin.lookup import entries_of, found
+from recap.targets.builtin.lookup import found
 
 from . import chat, look
 from .ask import Turn, write
-from .scenes import KINDS, make
+from .scenes import KINDS, VARIED, make
 from .simulate import as_read, photo, simulate
 
 FILE = look.CACHE / "conversations.jsonl"
@@ -30,10 +31,11 @@ def pictured(count: int, turns: int, seed: int) -> Iterator[dict]:
     weights = [_WEIGHTS.get(kind, 1) for kind in kinds]
     for number in range(count):
         kind = rng.choices(kinds, weights)[0]
+        seed = 100_000 + number if rng.random() < 0.4 else VARIED + number
         if kind == "photo":
-            scene, evidence = None, photo("train", 100_000 + number)
+            scene, evidence = None, photo("train", seed)
         else:
-            scene, evidence = simulate(make(kind, "train", 100_000 + number))
+            scene, evidence = simulate(make(kind, "train", seed))
         yield _conversation(evidence, write(scene, evidence, rng, turns))
 
 
@@ -51,8 +53,8 @@ def plain(count: int) -> Iterator[dict]:
 
 
 def _conversation(evidence: Evidence, turns: list[Turn]) -> dict:
-    entries = entries_of(evidence)
-    noted = [[question, answer, found(question, entries)] for question, answer in turns]
+    index = index_of(evidence)
+    noted = [[question, answer, found(question, [index])] for question, answer in turns]
     return {"evidence": evidence.to_text(), "turns": noted, "ended": True}
 
 

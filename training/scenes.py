@@ -6,7 +6,10 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from .words import DAYS, MONTHS, lists
+from .words import DAYS, MONTHS, lists, varied
+
+VARIED = 300_000
+"""Seeds of training scenes from which on most names are of no list."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +63,10 @@ class Scene:
 def make(kind: str, split: str, seed: int) -> Scene:
     """The scene of a kind, the same for the same seed. `KINDS` lists the kinds; another one raises KeyError."""
     rng = random.Random(f"{kind} {split} {seed}")
-    parts = KINDS[kind](rng, lists(split))
+    words = lists(split)
+    if split == "train" and seed >= VARIED:
+        words = varied(words, random.Random(f"words {kind} {seed}"))
+    parts = KINDS[kind](rng, words)
     return Scene(kind, split, seed, **parts)
 
 

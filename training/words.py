@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import random
+from functools import lru_cache
+
 _TRAIN = {
     "goods": "Apples, Whole milk, Rye bread, Cheddar, Tomatoes, Orange juice, Dark chocolate, Butter, Eggs, "
     "Bananas, Rice, Carrots, Toothpaste, Shampoo, Batteries, Notebook, Green tea, Olive oil, Pasta, "
@@ -71,3 +74,46 @@ def lists(split: str) -> dict[str, list[str]]:
         raise ValueError(f"split must be one of {', '.join(SPLITS)}, got {split!r}")
     chosen = _TRAIN if split == "train" else _HELD
     return {topic: [" ".join(word.split()) for word in words.split(",")] for topic, words in chosen.items()}
+
+
+@lru_cache(maxsize=1)
+def _plain_names() -> tuple[str, ...]:
+    """Names of ImageNet classes that the training half of the photos uses, without the words of the held-out lists."""
+    from recap.targets.builtin.front_end import class_names
+
+    held = {word.lower() for words in lists("held").values() for name in words for word in name.split()}
+    names = [name for number, name in enumerate(class_names()) if number % 5]
+    return tuple(name for name in names if not held & {*name.lower().split()} and len(name) < 24)
+
+
+_BEGIN = "Ar Bel Cor Da El Fen Gar Hol Is Jor Kel Lo Mar Nor Os Pel Qui Ran Sol Tam Ul Ver Wil Yar Zan Bro Cla Dri Fre Gri Pla Sto Tre".split()
+_MIDDLE = "a e i o u an en ir ol am ev ist ond el er al ing ev ud am ax".split()
+_END = "by ton ville mond sen ra na to dex ley ford wick lin ska mar tis burg den ka rin dale via po nix".split()
+
+
+def varied(words: dict[str, list[str]], rng: random.Random) -> dict[str, list[str]]:
+    """The lists with names that no list holds, plain and invented ones: a reader that has met thirty goods learns thirty goods,
+    one that meets thousands learns to copy."""
+
+    def invented() -> str:
+        return rng.choice(_BEGIN) + rng.choice(_MIDDLE) * (rng.random() < 0.6) + rng.choice(_END)
+
+    def plain() -> str:
+        name = rng.choice(_plain_names())
+        return name[0].upper() + name[1:]
+
+    def several(make, most: int = 16) -> list[str]:
+        return list(dict.fromkeys(make() for _ in range(most)))
+
+    def two() -> str:
+        return f"{rng.choice((plain, invented))()} {rng.choice(('Market', 'House', 'Corner', 'Fair', 'Club', 'Room', 'Place', 'Days', 'Evening', 'Hall'))}"
+
+    made = {topic: several(plain) for topic in ("goods", "dishes", "products", "causes")}
+    made |= {topic: several(invented) for topic in ("regions", "names", "surnames", "towns", "sports")}
+    made |= {topic: several(two) for topic in ("shops", "restaurants", "events", "venues")}
+    made["measures"] = several(lambda: rng.choice((plain, invented))().split()[-1].capitalize())
+    made["streets"] = several(lambda: f"{invented()} {rng.choice(('Street', 'Road', 'Lane', 'Square'))}")
+    made["signs"] = several(
+        lambda: f"{plain()} {rng.choice(('ahead', 'only', 'for sale', 'closed', 'this way', 'not allowed'))}"
+    )
+    return words | {topic: names for topic, names in made.items() if rng.random() < 0.8}

@@ -40,7 +40,7 @@ class Picture:
     """What the built-in front end saw, as JSON types."""
     evidence_text: str = ""
     """The same as the language model reads it."""
-    entries: tuple[Any, ...] = ()
+    index: Any = None
     """What the built-in target can look up when a question names it."""
 
     def to_dict(self) -> dict[str, Any]:

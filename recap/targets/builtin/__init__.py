@@ -17,9 +17,10 @@ from .. import cpu
 from ..base import Target
 from ..prompt import Opened, Picture, Prompt
 from ..prompting import PromptTokenizer
+from .entries import index_of
 from .front_end import FrontEnd
 from .language_model import load_language_model, open_language_model
-from .lookup import entries_of, found
+from .lookup import found
 from .store import Progress
 
 COMPILED_DTYPES = ("auto", "float32", "bfloat16")
@@ -80,7 +81,7 @@ class BuiltinTarget(Target):
         seen = self.front_end.look(opened.image)
         evidence = seen.to_dict()
         return Picture(opened.digest, *opened.image.size, evidence=evidence, evidence_text=evidence["words"],
-                       entries=entries_of(seen))  # fmt: skip
+                       index=index_of(seen))  # fmt: skip
 
     def written(
         self, messages: list[Message], pictures: Sequence[Picture], before: Sequence[Picture] = ()
@@ -112,7 +113,7 @@ class BuiltinTarget(Target):
         if message.role != "user" or not pictures:
             return ""
         words = " ".join(part for part in message.parts if isinstance(part, str))
-        return found(words, [entry for picture in pictures for entry in picture.entries])
+        return found(words, [picture.index for picture in pictures if picture.index is not None])
 
 
 def _natural_dtype(device: str) -> torch.dtype:

@@ -41,7 +41,11 @@ class Facts:
     low: tuple[str, str] | None = None
     """The cheapest."""
     columns: tuple[tuple[str, str], ...] = ()
-    """Head of each column of numbers, and its extremes and sum."""
+    """Head of each column of numbers, and its extremes and sum in words."""
+    extremes: tuple[tuple[str, tuple[str, str], tuple[str, str]], ...] = ()
+    """Head of each column of numbers, (name, value) of its largest and of its smallest."""
+    others: tuple[tuple[str, str], ...] = ()
+    """Label and number of sums and payments other than the total: tax, cash, change."""
 
     @property
     def kind(self) -> str:
@@ -56,12 +60,12 @@ class Facts:
 def facts_of(rows: Sequence[Row]) -> Facts:
     """All facts, computed in exact decimal cents."""
     table = table_of(rows)
-    priced, numbers, total = _prices(rows, table)
+    priced, numbers, total, others = _prices(rows, table)
     said = []
     columns = _columns(table) if table is not None else []
     if table is not None:
         size = f"{len(table.body)} rows below the head, {len(table.head)} columns"
-        said += [f"Table: {size} ({', '.join(table.head)}).", *(f"{words}." for _, words in columns)]
+        said += [f"Table: {size} ({', '.join(table.head)}).", *(f"{words}." for _, words, *_ in columns)]
     high = low = None
     if len(priced) >= 2 and (table is None or total is not None):
         values = [number.value for number in numbers]
@@ -69,11 +73,12 @@ def facts_of(rows: Sequence[Row]) -> Facts:
         said += _price_words(high, low, numbers, total)
     said += _when_words(rows)
     printed = (total[0], total[1]) if total else None
-    return Facts(len(rows), tuple(priced), printed, table, tuple(said), high, low, tuple(columns))
+    worded, extremes = tuple(column[:2] for column in columns), tuple((head, *pair) for head, _, *pair in columns)
+    return Facts(len(rows), tuple(priced), printed, table, tuple(said), high, low, worded, extremes, tuple(others))
 
 
 def _prices(rows: Sequence[Row], table: Table | None):
-    """(items, their numbers, total); rows whose last cell is a price, or a number where most are."""
+    """(items, their numbers, total, others); rows whose last cell is a price, or a number where most are."""
     tabled = range(table.first, table.first + 1 + len(table.body)) if table is not None else range(0)
     found = [(n, row.label, row.number, row.cells[-1]) for n, row in enumerate(rows) if row.number is not None]
     found = [entry for entry in found if entry[1] is not None]
@@ -82,16 +87,18 @@ def _prices(rows: Sequence[Row], table: Table | None):
         found = money
     elif table is None and len(found) < 3:
         found = []
-    items, numbers, total = [], [], None
+    items, numbers, total, others = [], [], None, []
     for n, label, number, cell in found:
         word = label.strip(" :.").lower()
         if _SUMMARY.match(word) and not (n in tabled and table is not None and n < tabled[-1]):
             if _TOTAL.fullmatch(word):
                 total = (label.strip(" :."), cell, number)
+            else:
+                others.append((label.strip(" :."), cell))
         elif total is None:
             items.append((label, cell))
             numbers.append(number)
-    return items, numbers, total
+    return items, numbers, total, others
 
 
 def _price_words(
@@ -113,7 +120,8 @@ def _price_words(
     return words
 
 
-def _columns(table: Table) -> list[tuple[str, str]]:
+def _columns(table: Table) -> list[tuple[str, str, tuple[str, str], tuple[str, str]]]:
+    """(head, its extremes and sum in words, the largest, the smallest) of each column of numbers."""
     found = []
     for index in range(1, len(table.head)):
         column, head = table.column(index), table.head[index]
@@ -122,8 +130,9 @@ def _columns(table: Table) -> list[tuple[str, str]]:
         values = [number.value for _, number in column]
         (top, high), (bottom, low) = column[values.index(max(values))], column[values.index(min(values))]
         summed = high.like(sum(round(value * 1000) for value in values) / 1000)
-        found.append((head, f"{head}: largest {top} {high.like(high.value)}, smallest {bottom} {low.like(low.value)}, "
-                            f"sum {summed}"))  # fmt: skip
+        largest, smallest = (top, high.like(high.value)), (bottom, low.like(low.value))
+        words = f"{head}: largest {' '.join(largest)}, smallest {' '.join(smallest)}, sum {summed}"
+        found.append((head, words, largest, smallest))
     return found
 
 
@@ -133,7 +142,8 @@ def _order(values: list[float]) -> str:
     return "from high to low" if values == sorted(values, reverse=True) else ""
 
 
-def _when_words(rows: Sequence[Row]) -> list[str]:
+def when(rows: Sequence[Row]) -> tuple[list[str], list[str], list[str]]:
+    """Dates, days of the week and times as printed."""
     text = "\n".join(row.text for row in rows)
     dates = dict.fromkeys(match.group().strip() for match in _DATE.finditer(text))
     bare = _DATE.sub(" ", text)
@@ -141,6 +151,10 @@ def _when_words(rows: Sequence[Row]) -> list[str]:
     times = dict.fromkeys(match.group().strip() for match in _TIME.finditer(bare))
     times = [time for time in times if ":" in time or time[-1] in "mM." and time not in prices]
     days = dict.fromkeys(match.group() for match in _DAY.finditer(text))
-    said = [("Date", list(dates)), ("Day", list(days)), ("Time", times)]
+    return list(dates), list(days), times
+
+
+def _when_words(rows: Sequence[Row]) -> list[str]:
+    said = zip(("Date", "Day", "Time"), when(rows))
     words = [f"{name}: {', '.join(found[:3])}." for name, found in said if found and len(found) <= 3]
     return [" ".join(words)] if words else []

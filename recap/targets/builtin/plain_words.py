@@ -1,0 +1,100 @@
+"""Plain words in which people ask for what a picture holds: lists only, shared by what finds it and what misses it."""
+
+from __future__ import annotations
+
+import re
+
+_WORD = re.compile(r"[^\W_]+(?:[.:'’@-][^\W_]+)*")
+
+def words_of(text: str) -> set[str]:
+    """The words of a text, small, without plural endings."""
+    return {stem(word) for word in _WORD.findall(text.lower())}
+
+
+def stem(word: str) -> str:
+    """Without the ending of a plural or a genitive, and as spelled in Britain."""
+    word = word.removesuffix("'s").removesuffix("’s").replace("color", "colour")
+    if len(word) > 4 and word.endswith("ies"):
+        return word[:-3] + "y"
+    return word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith("ss") else word
+
+
+COMMON = frozenset(
+    "a about all am an and any are as at be by can could did do does for from get give given had has have he her here "
+    "his how i if in is it its line list look many me more most much my name no not number of on one or our out over "
+    "per picture please say says see she show sure tell than thanks that the their them then there these they thing "
+    "things this those to up us was we were what when where which who whose why will with word words would write "
+    "written yes you your".split()
+)
+"""Words that name nothing by themselves."""
+HIGH = tuple(
+    "largest biggest highest greatest most maximum max top leader leading winner winning tallest best strongest peak "
+    "first".split()
+)
+LOW = tuple("smallest lowest least fewest minimum min bottom worst shortest weakest tiniest lightest poorest".split())
+SECOND = ("second", "runner", "runner-up")
+DEAR = ("most expensive", "expensive", "dearest", "costliest", "priciest", "highest price", "cost most", "most money",
+        "highest priced")  # fmt: skip
+CHEAP = ("least expensive", "cheapest", "lowest price", "cost least", "least money", "lowest priced", "save", "cheap",
+         "bargain", "affordable")  # fmt: skip
+TOTAL = (
+    "total",
+    "sum",
+    "bill",
+    "due",
+    "owe",
+    "owed",
+    "paid",
+    "pay",
+    "spent",
+    "spend",
+    "everything",
+    "altogether",
+    "amount",
+)
+ALL_TOGETHER = ("total", "sum", "altogether", "combined", "everything", "add")
+CHANGE = ("change", "back")
+TITLE = ("title", "heading", "headline", "caption", "called", "topic", "header")
+FIRST_LINE = (*TITLE, "first", "top", "begin", "start", "biggest", "largest", "big", "large", "event", "form")
+SELLER = tuple(
+    "shop store seller market sold issued bought restaurant cafe menu business company place purchase merchant".split()
+)
+LAST_LINE = ("last", "bottom", "end", "final")
+DATE = ("date", "day", "when", "dated")
+TIME = ("time", "hour", "clock", "o'clock", "start", "begin")
+ROWS = ("row", "entry", "line", "people", "person", "name", "record")
+ITEMS = ("item", "thing", "product", "dish", "article", "price", "meal")
+ASKED_FOR = {
+    "text": ("text", "written", "printed", "read", "word", "letter", "writing"),
+    "price": ("price", "cost", "expensive", "fee", "pay", "charge"),
+    "time": ("time", "hour", "clock", "o'clock"),
+    "date": ("date", "day", "month", "year", "when"),
+}
+"""What a picture as a whole may lack, and the words that ask for it."""
+FIELDS = (
+    ("phone", "telephone", "tel", "mobile", "cell"), ("email", "e-mail", "mail"), ("city", "town"),
+    ("signature", "signed"), ("address", "street"), ("nationality",), ("birthday", "birth", "born"),
+    ("course", "class"), ("age", "old"), ("gender", "sex"), ("job", "occupation", "profession"), ("country",), ("postcode", "zip"),
+    ("surname",), ("member", "membership"), ("date", "day"),
+)  # fmt: skip
+"""What forms ask for; words of a group mean the same."""
+GENERAL = words_of(
+    " ".join((*HIGH, *LOW, *SECOND, *DEAR, *CHEAP, *TOTAL, *ALL_TOGETHER, *TITLE, *FIRST_LINE, *SELLER, *LAST_LINE))
+) | frozenset(
+    "text title heading headline image photo photograph chart graph diagram bar slice point column table cell page "
+    "item dish total bill sum change cash card tax vat tip receipt menu form sign poster price cost fee colour color "
+    "main size width height date day time hour place location venue address event shop store restaurant seller kind "
+    "type first last second third largest biggest highest greatest smallest lowest least fewest cheapest dearest "
+    "expensive everything whole entire every each both other next end top bottom left right middle edge corner "
+    "beginning value figure amount average percentage percent share unit axis label category series legend order "
+    "ranking rank anything something nothing somebody anybody someone anyone owner ticket entry admission overall "
+    "altogether together all them winner leader difference trend question answer same that this it letter letters row "
+    "line object background foreground info information detail details content contents data list listing options "
+    "choice choices offer field entries entered filled said stated mentioned shown listed written printed visible "
+    "possible true correct wrong hello hi hey thanks thank ok okay really sure bye paid given back maximum minimum "
+    "max min side measured compared common mostly rest begin develop cover rise fall enter add more less better worse "
+    "older younger larger smaller higher lower cheaper dearer taller shorter ahead behind champion runner-up front "
+    "long short big small much many few lot lots kilo piece pieces meal drink drinks food starter starters dessert "
+    "desserts mains party concert show ones one two three four five six seven eight nine ten".split()
+)
+"""Words that ask about a picture in general: that they are not printed in it means nothing."""
