@@ -42,5 +42,5 @@ COPY visual visual
 COPY studio studio
 EXPOSE 7860
 HEALTHCHECK --interval=30s --timeout=5s --start-period=3m \
-    CMD ["python", "-c", "import urllib.request as it; it.urlopen('http://127.0.0.1:7860/healthz', timeout=4)"]
+    CMD ["python", "-c", "import os, urllib.request as it; it.urlopen('http://127.0.0.1:%s/healthz' % os.environ['GRADIO_SERVER_PORT'], timeout=4)"]
 CMD ["python", "app.py"]

@@ -99,15 +99,15 @@ def build(worker: Worker, metrics: Metrics | None = None, watched: bool | str = 
             """A handler of the desk for the visitor who sends."""
 
             def once(request: gr.Request, *given: Any) -> dict[Any, Any]:
-                return named(handler(desk.visitors.of(request.session_hash), *given))
+                return named(handler(desk.visitors.of(inputs.session(request.session_hash)), *given))
 
             def growing(request: gr.Request, *given: Any) -> Iterator[dict[Any, Any]]:
-                yield from map(named, handler(desk.visitors.of(request.session_hash), *given))
+                yield from map(named, handler(desk.visitors.of(inputs.session(request.session_hash)), *given))
 
             return growing if inspect.isgeneratorfunction(handler) else once
 
         def arrive(request: gr.Request, key: str, sure: bool) -> Iterator[dict[Any, Any]]:
-            yield from map(named, desk.arrive(request.session_hash, key, sure))
+            yield from map(named, desk.arrive(inputs.session(request.session_hash), key, sure))
 
         def leave(request: gr.Request) -> None:
             desk.visitors.leave(request.session_hash)

@@ -143,6 +143,11 @@ class Conversation:
         """Whether it has a session of the engine's, with what that takes."""
         return self._session is not None and not self._released
 
+    def cached_bytes(self) -> int:
+        """What its key-value cache takes, about: another thread may be growing it."""
+        session = self._session
+        return 0 if session is None or self._released else session.cache.bytes
+
     def release(self) -> None:
         """Give cache and memories back; the chat goes on, and its next answer evaluates it anew. On the device's thread,
         between two answers of this conversation."""

@@ -9,6 +9,7 @@ import time
 import traceback
 from collections import deque
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 from urllib.parse import unquote
 
@@ -23,6 +24,7 @@ _READ = re.compile(
     r"|/gradio_api/(info|openapi\.json|startup-events|app_id|theme\.css|queue/data|queue/status|upload_progress)/?"
     r"|/gradio_api/heartbeat/[\w-]+|/gradio_api/call/(v2/)?\w+/\w+|/gradio_api/file=.+"
 )
+_HEARTBEAT = re.compile(r"/gradio_api/heartbeat/([\w-]+)")
 _WRITE = re.compile(
     r"/gradio_api/(upload|queue/join|cancel|reset|component_server|run/predict)/?|/gradio_api/call/(v2/)?\w+/?"
 )
@@ -44,14 +46,14 @@ class _TooMuch(Exception):
 
 
 class Gate:
-    """ASGI middleware. `refused` is told the status of every request that goes no further; `clock` is `time.monotonic` and
-    may be replaced in tests."""
+    """ASGI middleware. `refused` is told the status of every request that goes no further, `beating` held for as long as a
+    page's heartbeat is open; `clock` is `time.monotonic` and may be replaced in tests."""
 
     def __init__(
         self, app: Any, limits: Limits = Limits(), refused: Callable[[int], None] = lambda status: None,
-        clock: Callable[[], float] = time.monotonic,
+        clock: Callable[[], float] = time.monotonic, beating: Callable[[str], AbstractContextManager] = lambda name: nullcontext(),
     ) -> None:  # fmt: skip
-        self.app, self.limits, self._refused, self._clock = app, limits, refused, clock
+        self.app, self.limits, self._refused, self._clock, self._beating = app, limits, refused, clock, beating
         self._uploads: dict[str, deque[float]] = {}
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
@@ -83,8 +85,10 @@ class Gate:
             began = True
             await send(message)
 
+        beat = _HEARTBEAT.fullmatch(scope["path"])
         try:
-            await self.app(scope, counted, sending)
+            with self._beating(beat[1]) if beat else nullcontext():
+                await self.app(scope, counted, sending)
         except _TooMuch:
             self._refused(413)
             if not began:
@@ -93,8 +97,8 @@ class Gate:
             self._refused(400)
             frame = traceback.extract_tb(error.__traceback__)[-1]
             log.warning("a request failed: %s in %s", type(error).__name__, frame.name)
-            if began:
-                raise
+            if began:  # the connection is closed on what has come so far; raised on, this would fill the log with frames
+                return
             await _said(400, "This request could not be understood.")(scope, receive, send)
 
     def _most(self, path: str) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hmac
+import logging
 import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -13,6 +14,8 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
 from recap import __version__
+
+log = logging.getLogger(__name__)
 
 if TYPE_CHECKING:
     from .metrics import Metrics
@@ -33,6 +36,8 @@ def wanted(environment: Mapping[str, str] = os.environ) -> bool | str:
     said, token = (environment.get(name, "").strip() for name in ("METRICS", "METRICS_TOKEN"))
     if said.lower() not in ("", "on", "off"):
         raise ValueError(f"METRICS must be on or off, got {said[:40]!r}")
+    if token and said.lower() != "on":
+        log.warning("METRICS_TOKEN is set, but /metrics is not served: METRICS=on does that")
     return (token or True) if said.lower() == "on" else False
 
 

@@ -27,6 +27,18 @@ UNFIT = "Something in this request does not fit, or went wrong here."
 MOST_TOKENS = 1_000_000
 """More than any model's context; the model's own limit is told when the question is read."""
 MOST_CHARACTERS = 10_000_000
+MOST_OF_A_NAME = 128
+
+
+def session(name: Any) -> str:
+    """The session hash of a request to one of the page's events; gradio lets `run/predict` come without one, and whoever has
+    none would share a conversation with all others who have none. Raises gr.Error with a sentence."""
+    if not isinstance(name, str) or not 1 <= len(name) <= MOST_OF_A_NAME:
+        raise gr.Error(
+            f"This event belongs to a page: it needs a session_hash of 1 to {MOST_OF_A_NAME} characters. Programs call /chat and "
+            "/race.", print_exception=False,
+        )  # fmt: skip
+    return name
 
 
 def question(prompt: Any, most: int = MOST_CHARACTERS) -> str:

@@ -46,6 +46,17 @@ def prepare(environment: Mapping[str, str] = os.environ) -> str:
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(logging.WARNING)
+    if kind == "json":
+        _take_over()
     for name in ("studio", "recap", "app"):
         logging.getLogger(name).setLevel(level)
     return kind
+
+
+def _take_over() -> None:
+    """Have the web server write its warnings as everybody does; it would set up handlers of its own when it starts."""
+    from uvicorn.config import LOGGING_CONFIG
+
+    LOGGING_CONFIG["handlers"].clear()
+    for one in LOGGING_CONFIG["loggers"].values():
+        one.update(handlers=[], propagate=True)

@@ -26,6 +26,7 @@ class Metrics:
         ProcessCollector(registry=mine)
         self._ended = Counter("recap_answers", "Answers, races and measurements that ended", ["kind", "method", "outcome"], registry=mine)
         self._refused = Counter("recap_refused_requests", "Requests that went no further", ["status"], registry=mine)
+        self._full = Counter("recap_turned_away", "Questions that found the line full", registry=mine)
         self._tokens = Counter("recap_tokens", "Tokens committed", ["method"], registry=mine)
         self._passes = Counter("recap_passes", "Passes of the model", ["method"], registry=mine)
         self._seconds = Counter("recap_device_seconds", "Answers' own time: tokens over it are tokens per second",
@@ -38,6 +39,7 @@ class Metrics:
 
     def watch(self, worker: Worker, visitors: Visitors) -> None:
         """Where to look for what is counted at the moment of asking."""
+        worker.turned_away = self._full.inc
         for name, meaning, value in (
             ("recap_model_ready", "1 when the model is loaded", lambda: float(worker.target is not None)),
             ("recap_visitors", "Open pages", lambda: len(visitors)),

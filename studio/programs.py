@@ -18,6 +18,7 @@ from .worker import Refused, Worker
 
 EVERY = 0.1
 """Seconds between two parts of a streamed answer."""
+CUT = "The studio is closing, and this answer ended before it was whole; ask again in a minute."
 
 
 def endpoints(worker: Worker) -> None:
@@ -83,13 +84,15 @@ def _followed(worker: Worker, job: Job) -> Iterator[None]:
         worker.ask(job)
     except Refused as refusal:
         raise gr.Error(str(refusal), print_exception=False) from None
+    cut = False
     try:
         yield from job.follow(EVERY)
+        cut = job.stopped  # by nobody but a server that ends: a program takes what it gets without an error for whole
     finally:
         job.stop()
         job.conversation.close()
-    if job.error:
-        raise gr.Error(job.error, print_exception=False)
+    if job.error or cut:
+        raise gr.Error(job.error or CUT, print_exception=False)
 
 
 def _standing(job: Contest) -> tuple[str, str, float | None, float, bool]:

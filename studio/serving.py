@@ -46,7 +46,7 @@ def options(page: Checked) -> dict[str, Any]:
     wait calmly: call it after `page.queue`."""
     limits = page.limits
     page._queue.sleep_when_free, page._queue.progress_update_sleep_when_free = _EVENTS, _PROGRESS
-    gate = Middleware(Gate, limits=limits, refused=page.metrics.refused)
+    gate = Middleware(Gate, limits=limits, refused=page.metrics.refused, beating=page.visitors.beating)
     return {
         **look(), "footer_links": [], "run_history": False, "quiet": True, "enable_monitoring": False,
         "ssr_mode": False, "pwa": False, "mcp_server": False, "share": False, "max_file_size": int(limits.upload_megabytes * 1e6),
@@ -110,8 +110,12 @@ def serve(page: Checked, worker: Worker, port: int | None, folder: Path, enabled
     over = threading.Event()
 
     def end(number: int, _: Any) -> None:
-        signal.signal(number, signal.SIG_DFL)  # whoever insists need not wait
+        signal.signal(number, at_once)  # whoever insists need not wait
         over.set()
+
+    def at_once(number: int, _: Any) -> None:
+        discard()
+        os._exit(128 + number)
 
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, end)

@@ -7,20 +7,34 @@ import os
 import shutil
 import tempfile
 from pathlib import Path
+from typing import IO
+
+try:
+    import fcntl
+except ImportError:  # Windows: what an app that was killed left stays there
+    fcntl = None
 
 VARIABLE = "GRADIO_TEMP_DIR"
+_PREFIX, _LOCK = "recap-studio-", ".lock"
 _made: list[Path] = []
+_held: list[IO] = []
+"""Open lock files beside the folders, which the system lets go of however this process ends."""
 
 
 def prepare() -> Path:
-    """The folder that gradio is to use: the one that $GRADIO_TEMP_DIR names, else a fresh one that ends with the app."""
+    """The folder that gradio is to use: the one that $GRADIO_TEMP_DIR names, else a fresh one that ends with the app. Fresh ones of
+    apps that were killed are removed: what visitors uploaded does not outlive the next start."""
     if named := os.environ.get(VARIABLE):
         folder = Path(named)
         folder.mkdir(parents=True, exist_ok=True)
         return folder
     if not _made:
         atexit.register(discard)
-    _made.append(folder := Path(tempfile.mkdtemp(prefix="recap-studio-")))
+    _sweep()
+    _made.append(folder := Path(tempfile.mkdtemp(prefix=_PREFIX)))
+    lock = open(folder.with_name(folder.name + _LOCK), "w")
+    if _alone(lock):
+        _held.append(lock)
     os.environ[VARIABLE] = str(folder)
     return folder
 
@@ -28,7 +42,33 @@ def prepare() -> Path:
 def discard() -> None:
     """Remove what `prepare` made."""
     while _made:
-        shutil.rmtree(_made.pop(), ignore_errors=True)
+        folder = _made.pop()
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.with_name(folder.name + _LOCK).unlink(missing_ok=True)
+    while _held:
+        _held.pop().close()
+
+
+def _sweep() -> None:
+    """Remove folders whose app is gone: nobody holds the lock beside them."""
+    for lock in Path(tempfile.gettempdir()).glob(_PREFIX + "*" + _LOCK):
+        try:
+            with open(lock, "r+") as file:
+                if not _alone(file):
+                    continue
+                shutil.rmtree(lock.with_name(lock.name.removesuffix(_LOCK)), ignore_errors=True)
+                lock.unlink(missing_ok=True)
+        except OSError:  # another user's, or gone meanwhile
+            continue
+
+
+def _alone(file: IO) -> bool:
+    """Take the lock, unless another process has it."""
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except (OSError, AttributeError):
+        return False
+    return True
 
 
 def tidy(folder: Path, most_bytes: float) -> int:

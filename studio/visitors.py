@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from .conversation import Conversation
@@ -14,8 +16,9 @@ from .limits import Limits
 _KEPT_SECONDS = 15 * 60
 _MOST_LEFT = 32
 """Beyond those the longest gone lose their chat; caches are given back sooner, see `Limits.sessions`."""
-_SILENT_SECONDS = 24 * 3600
-"""A page that was not heard of for so long has gone without a word."""
+_SILENT_SECONDS = 15 * 60
+"""What was not heard of for so long and has no heartbeat is gone: a program that plays page, or a page whose connection broke
+without a word."""
 _PATIENCE = 1.5
 """Seconds that a page loaded anew waits for its old self to leave: their events may overtake each other."""
 _PAUSE = 0.05
@@ -36,9 +39,10 @@ class _Page:
 class Visitors:
     """Conversations by browser session (`session_hash`, one per loaded page). Methods may be called by any thread.
 
-    A conversation whose page has left is kept for 15 minutes, and of all such ones the last 32. `release` is asked to give these back for a conversation that was quiet for a while, or longer than others
-    where more than `limits.sessions` have some; `gone` is told of each that is let go of. `clock` and `sleep` are those
-    of `time`, and may be replaced in tests.
+    A conversation whose page has left is kept for 15 minutes, and of all such ones the last 32, those in which something was
+    said before others. `release` is asked to give cache and memories back for a conversation that was quiet for a while, or
+    longer than others where more than `limits.sessions` have some or caches take more than `limits.caches_megabytes`; `gone` is
+    told of each that is let go of. `clock` and `sleep` are those of `time`, and may be replaced in tests.
     """
 
     def __init__(
@@ -53,6 +57,8 @@ class Visitors:
         """By session hash."""
         self._left: list[_Page] = []
         """Longest gone first."""
+        self._beats: Counter[str] = Counter()
+        """Open heartbeats by session hash: every page of a browser has one."""
 
     def arrive(self, session_hash: str, key: str | None = None, sure: bool = False) -> Conversation:
         """The conversation of a page that was loaded. `key` is what an earlier page of the same tab was given; `sure`:
@@ -91,6 +97,21 @@ class Visitors:
             self._tidy()
             return self._seat(session_hash, lambda page: page.session_hash == session_hash)
 
+    @contextmanager
+    def beating(self, session_hash: str) -> Iterator[None]:
+        """While a page's heartbeat is open, it is no page to be let go of for others."""
+        with self._lock:
+            self._beats[session_hash] += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._beats[session_hash] -= 1
+                if not self._beats[session_hash]:
+                    del self._beats[session_hash]
+                if page := self._here.get(session_hash):
+                    page.seen = self._clock()
+
     def __len__(self) -> int:
         """Open pages."""
         with self._lock:
@@ -126,19 +147,27 @@ class Visitors:
 
     def _tidy(self) -> None:
         now = self._clock()
-        for silent in [name for name, page in self._here.items() if page.seen < now - _SILENT_SECONDS]:
-            self._depart(silent)
+        beats = self._beats
         quiet = sorted((page for page in self._here.values() if page.conversation.idle), key=lambda page: page.seen)
-        for page in quiet[: max(len(self._here) - self._limits.visitors, 0)]:
+        for page in quiet:
+            if page.session_hash not in beats and page.seen < now - _SILENT_SECONDS:
+                self._depart(page.session_hash)
+        surplus = max(len(self._here) - self._limits.visitors, 0)
+        for page in sorted(quiet, key=lambda page: page.session_hash in beats)[:surplus]:
             self._depart(page.session_hash)
         while self._left and (len(self._left) > _MOST_LEFT or self._left[0].seen < now - _KEPT_SECONDS):
-            gone = self._left.pop(0).conversation
+            due = self._left[0]
+            if due.seen >= now - _KEPT_SECONDS:  # too many, none of them due: rather one in which nothing was said
+                due = next((page for page in self._left if not page.conversation.messages), due)
+            self._left.remove(due)
+            gone = due.conversation
             gone.close()
             self._gone(gone)
         holders = [page for page in (*self._left, *quiet) if page.conversation.holds and not page.conversation.busy]
-        surplus = max(len(holders) - self._limits.sessions, 0)
-        for number, page in enumerate(sorted(holders, key=lambda page: page.seen)):
-            due = number < surplus or page.seen < now - 60 * self._limits.idle_minutes
+        room = 1e6 * self._limits.caches_megabytes
+        for number, page in enumerate(sorted(holders, key=lambda page: page.seen, reverse=True)):
+            room -= page.conversation.cached_bytes()
+            due = number >= self._limits.sessions or room < 0 or page.seen < now - 60 * self._limits.idle_minutes
             if due and page.asked < now - _ASK_AGAIN:
                 page.asked = now
                 self._release(page.conversation)

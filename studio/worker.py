@@ -69,6 +69,8 @@ class Worker:
         """Why the model could not be loaded: a sentence."""
         self.doing = ""
         """What loading is at: a sentence."""
+        self.turned_away: Callable[[], None] = lambda: None
+        """Told of every question that found the line full."""
 
     def start(self) -> None:
         """Begin loading."""
@@ -103,8 +105,10 @@ class Worker:
                 raise Refused(CLOSING)
             if len(self._turns) + len(self._waiting) >= self.limits.running + self.limits.waiting:
                 wait = self._estimate(len(self._waiting))
-                raise Refused(f"Too many people are asking at the moment: {len(self._waiting)} questions wait already. Try "
-                              f"again in {_about(wait) if wait else 'a minute'}.")  # fmt: skip
+                self.turned_away()
+                log.info("the line is full", extra={"facts": {"running": len(self._turns), "waiting": len(self._waiting)}})
+                raise Refused(f"Too many people are asking at the moment: {_many(len(self._turns), 'answer')} being written, "
+                              f"{_many(len(self._waiting), 'question')} waiting. Try again in {_about(wait) if wait else 'a minute'}.")  # fmt: skip
             if sum(other.conversation.owner == job.conversation.owner for other in self._waiting) >= _MOST_OF_ONE:
                 raise Refused(f"You have {_MOST_OF_ONE} questions waiting already; let these be answered first.")
             job._worker = self
@@ -317,10 +321,14 @@ class Worker:
         try:
             self.target = self._load()
         except Exception as error:
-            log.exception("the model could not be loaded")
-            self.error = sentence(error)
+            self.error = sentence(error)  # of the operator's choices, nothing of a visitor's
+            log.exception("the model could not be loaded", extra={"facts": {"why": self.error}})
         else:
             log.info("the model is loaded", extra={"facts": {"seconds": round(self.seconds_loading, 1)}})
+
+
+def _many(count: int, what: str) -> str:
+    return f"{count} {what}{'' if count == 1 else 's'}"
 
 
 def _about(seconds: float) -> str:

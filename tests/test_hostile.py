@@ -242,6 +242,19 @@ def test_traces_as_input(app: App, tmp_path: Path) -> None:
         assert "<script>" not in told["trace-notice"] and str(tmp_path) not in told["trace-notice"]
 
 
+def test_events_of_the_page_need_a_page(app: App) -> None:
+    """Without a session hash all would share one conversation: gradio lets such requests through to the page's events."""
+    config, told = json.loads(app.send("GET", "/config")[1]), 0
+    visitors = json.loads(app.send("GET", "/healthz")[1])["visitors"]
+    for event in [one for one in config["dependencies"] if one["api_visibility"] == "private" and one["backend_fn"]]:
+        for name in ({}, {"session_hash": ""}, {"session_hash": None}, {"session_hash": "x" * 5000}):
+            status, text = app.post("/gradio_api/run/predict", {"fn_index": event["id"], "data": ["Hello"] * len(event["inputs"]), **name})
+            told += "needs a session_hash of 1 to 128" in text
+            assert "Traceback" not in text
+    assert told >= 40 and app.worker.counts == (0, 0), told
+    assert json.loads(app.send("GET", "/healthz")[1])["visitors"] == visitors, "nobody got a conversation"
+
+
 def test_bodies_too_large_or_too_deep(app: App) -> None:
     kind = {"content-type": "application/json"}
     for path in ("/gradio_api/queue/join", "/gradio_api/call/chat", "/gradio_api/component_server", "/gradio_api/upload"):

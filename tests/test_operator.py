@@ -6,6 +6,7 @@ import json
 import logging
 import os
 import re
+import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -228,6 +229,13 @@ def test_the_oldest_uploads_make_room(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setenv(uploads.VARIABLE, "")
     made = uploads.prepare()
     assert made.is_dir() and os.environ[uploads.VARIABLE] == str(made) and not list(made.iterdir())
+    code = "import os, signal; from studio import uploads; print(uploads.prepare()); os.kill(os.getpid(), signal.SIGKILL)"
+    bare = {name: value for name, value in os.environ.items() if name != uploads.VARIABLE}
+    ran = subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=bare, capture_output=True, text=True)
+    killed = Path(ran.stdout.strip())
+    (killed / "somebody's.png").write_bytes(b"x")
+    assert uploads.prepare().is_dir() and not killed.exists(), "what an app that was killed left"
+    assert made.is_dir(), "but not what a living one has"
     uploads.discard()
     assert not made.exists() and (tmp_path / "mine").is_dir()
 

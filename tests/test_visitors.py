@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -145,10 +146,10 @@ def test_of_what_was_left_the_last_few_are_kept(visitors: Visitors, monkeypatch:
     assert visitors.arrive("g", pages[2].key) is pages[2]
 
 
-def test_a_page_not_heard_of_for_a_day_has_gone(visitors: Visitors, clock: Clock) -> None:
+def test_a_page_without_a_heartbeat_that_is_not_heard_of_has_gone(visitors: Visitors, clock: Clock) -> None:
     silent, busy = met(visitors, "a"), met(visitors, "b")
     for _ in range(5):
-        clock.now += 5 * 3600
+        clock.now += 4 * 60
         visitors.of("b")
     assert visitors.known(silent.key) is silent and not closed(silent), "it counts as left now"
     clock.now += 16 * 60
@@ -165,6 +166,45 @@ def test_a_page_that_is_sure_takes_its_conversation_from_whoever_was_cut_off(vis
     assert visitors.arrive("b", mine.key, sure=True) is mine and clock.slept == 0
     assert visitors.of("a") is not mine, "the old page is gone; if it speaks again it begins anew"
     assert visitors.arrive("c", mine.key) is not mine and clock.slept > 0, "without a word from the browser nothing is taken"
+
+
+def test_a_page_with_a_heartbeat_makes_no_room_for_those_without(clock: Clock) -> None:
+    visitors = Visitors(lambda: clock.now, clock.sleep, Limits(visitors=10))
+    with visitors.beating("open"):
+        mine = met(visitors, "open")
+        mine.messages.append({"role": "user", "content": "Hello"})
+        for number in range(200):  # a flood of names nobody has a page for
+            clock.now += 1
+            visitors.of(f"made-up-{number}")
+        assert visitors.of("open") is mine and not closed(mine) and len(visitors) == 10
+    other = visitors.of("elsewhere")
+    clock.now += 16 * 60
+    visitors.tidy()
+    assert len(visitors) == 0 and visitors.known(other.key) is other, "without a heartbeat and unheard of: left, and found again"
+    assert visitors.of("open") is mine and not closed(mine)
+
+
+def test_whoever_left_with_a_chat_is_kept_before_those_without_one(visitors: Visitors, clock: Clock) -> None:
+    mine = met(visitors, "a")
+    mine.messages.append({"role": "user", "content": "Hello"})
+    visitors.leave("a")
+    for number in range(100):
+        visitors.arrive(f"made-up-{number}")
+        visitors.leave(f"made-up-{number}")
+    assert visitors.arrive("b", mine.key) is mine
+
+
+def test_caches_are_given_back_by_their_bytes(clock: Clock) -> None:
+    released: list[Conversation] = []
+    visitors = Visitors(lambda: clock.now, clock.sleep, Limits(caches_megabytes=10), released.append)
+    pages = []
+    for number in range(5):
+        clock.now += 1
+        pages.append(visitors.arrive(str(number)))
+        pages[-1]._session = SimpleNamespace(cache=SimpleNamespace(bytes=3_000_000))
+    clock.now += 1
+    visitors.tidy()
+    assert released == pages[:2], "the newest three fit into 10 MB"
 
 
 def test_a_lost_heartbeat_costs_no_conversation(visitors: Visitors) -> None:

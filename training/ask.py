@@ -104,7 +104,7 @@ def write(scene: Scene | None, evidence: Evidence, rng: random.Random, count: in
         ask_text(asker, scene, evidence)
     main = asker.turns
     asker.turns = []
-    _general(asker, evidence)
+    _general(asker, evidence, scene is None)
     general = asker.turns
     asker.turns = []
     _absent(asker, evidence)
@@ -143,7 +143,7 @@ def describe(asker: Asker, scene: Scene | None, evidence: Evidence) -> Turn:
              f"The picture shows a {chart.kind}{about} with {len(marks)} values. The largest is {order[0].name}.",
              f"A {chart.kind}{about}: {order[0].name} is the largest and {order[-1].name} the smallest."),
         )  # fmt: skip
-    elif evidence.text:
+    elif evidence.text and scene is not None:
         kind, first = evidence.facts.kind, evidence.rows[0].text
         head = f"it looks like {kind}" if kind else f"it is a picture with {len(evidence.rows)} lines of text"
         head = head.replace("1 lines", "one line")
@@ -178,7 +178,7 @@ def describe(asker: Asker, scene: Scene | None, evidence: Evidence) -> Turn:
     return asker.turns[0]
 
 
-def _general(asker: Asker, evidence: Evidence) -> None:
+def _general(asker: Asker, evidence: Evidence, photo: bool) -> None:
     """Colours, shape, text or none, object or none."""
     rng, add = asker.rng, asker.add
     if evidence.colours and evidence.chart is None:
@@ -254,7 +254,15 @@ def _general(asker: Asker, evidence: Evidence) -> None:
                 "There is no text that I can see.",
             ),
         )
+    if photo or not evidence.text:
         _object(asker, evidence)
+    if photo and evidence.text:
+        lines = "\n".join(row.text for row in evidence.rows)
+        asker.add(
+            ("Is there any text?", "What does the text say?", "Read the text.", "What is written there?", "Which words?"),
+            ('It says "{t}".', 'The text says "{t}".') if len(evidence.rows) == 1 else ("It says:\n{t}",),
+            t=lines,
+        )
 
 
 def _object(asker: Asker, evidence: Evidence) -> None:

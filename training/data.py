@@ -20,7 +20,7 @@ from .scenes import KINDS, VARIED, make
 from .simulate import as_read, photo, simulate
 
 FILE = look.CACHE / "conversations.jsonl"
-_WEIGHTS = {"receipt": 4, "menu": 3, "table": 4, "poster": 3, "sign": 1, "form": 2, "shapes": 2, "photo": 2}
+_WEIGHTS = {"receipt": 4, "menu": 3, "table": 4, "poster": 3, "sign": 1, "form": 2, "shapes": 2, "photo": 7}
 """How often each kind comes; each of the eight chart kinds counts 1."""
 
 

@@ -15,6 +15,7 @@ from recap.targets.builtin.front_end import class_names
 
 from .draw_chart import ticks_of
 from .scenes import Line, Scene
+from .words import lists
 
 _MISREAD = {"O": "0", "l": "1", "I": "l", "S": "5", "rn": "m", "e": "c", "B": "8", "é": "e"}
 _SPOILT = 0.02  # share of pieces with a letter misread, of spaces lost as many again
@@ -50,7 +51,21 @@ def photo(split: str, seed: int) -> Evidence:
         left -= shares[-1]
     objects = tuple((name, round(share, 4)) for name, share in zip(rng.sample(half, 5), shares))
     colours = _colours(rng)
-    return Evidence((rng.randint(300, 4000), rng.randint(300, 4000)), objects, (), colours, _places(rng, colours))
+    size = (rng.randint(300, 4000), rng.randint(300, 4000))
+    stray = _stray(rng) if split == "train" else ()
+    return Evidence(size, objects, stray, colours, _places(rng, colours))
+
+
+def _stray(rng: random.Random) -> tuple[TextLine, ...]:
+    """Text that photos have by the way: a word on a cup, the number of a car, what is none at all."""
+    count = rng.choice((0, 0, 0, 1, 1, 2, 3))
+    names = lists("train")
+    found = []
+    for row in range(count):
+        word = rng.choice((*names["shops"], *names["signs"], *names["towns"], str(rng.randint(1, 9999)), "SM", "1L", "ho", "EXIT"))
+        left, top = rng.uniform(0, 0.7), 0.1 + 0.25 * row + rng.uniform(0, 0.2)
+        found.append(TextLine(word, 0.8, (left, top, left + 0.2, top + rng.uniform(0.02, 0.1)), row))
+    return tuple(found)
 
 
 def as_read(scene: Scene, evidence: Evidence) -> Scene:

@@ -32,6 +32,11 @@ class PackedCache(Cache):
         """Entries that fit before the buffers grow."""
         return 0 if self.keys is None else self.keys.shape[3]
 
+    @property
+    def bytes(self) -> int:
+        """What both buffers take."""
+        return 0 if self.keys is None else self.keys.nbytes + self.values.nbytes
+
     @torch.inference_mode()
     def keep(self, entries: Sequence[int]) -> None:
         """Keep these entries of the last pass, given by rising index within the pass."""

@@ -64,9 +64,9 @@ def read(path: str | Path) -> tuple[dict[str, np.ndarray], Origin]:
     rows is left to `recap.drafter.Base`.
     """
     path = Path(path)
-    if not path.is_file():
-        raise ValueError(f"there is no warm memory {str(path)!r}; {BUILD}")
     try:
+        if not path.is_file():
+            raise ValueError(f"there is no warm memory {_shown(path)}; {BUILD}")
         with safe_open(path, framework="np") as file:
             origin = _origin(file.metadata() or {})
             _check_shapes(file, origin)
@@ -76,7 +76,7 @@ def read(path: str | Path) -> tuple[dict[str, np.ndarray], Origin]:
     except _Wrong as error:
         raise ValueError(f"{path.name!r} is no warm memory that can be used: {error}; {BUILD}") from None
     except OSError as error:
-        raise ValueError(f"the warm memory {str(path)!r} cannot be read ({error.strerror or error})") from None
+        raise ValueError(f"the warm memory {_shown(path)} cannot be read ({error.strerror or error})") from None
     return arrays, origin
 
 
@@ -124,3 +124,8 @@ def _check_shapes(file: Any, origin: Origin) -> None:
         raise _Wrong(f"it has {rows:,} rows, more than one for each of {origin.vocabulary:,} tokens")
     if {shapes["ids"], shapes["probs"]} != {(rows, origin.top_k)}:
         raise _Wrong(f'"ids" and "probs" must have shape ({rows}, {origin.top_k}), one line for each token')
+
+
+def _shown(path: Path) -> str:
+    text = str(path)
+    return repr(text if len(text) <= 200 else text[:199] + "…")

@@ -57,10 +57,12 @@ class WarmMemory:
 
         origin, weights = self.origin, fingerprint(model)
         if (origin.weights, origin.vocabulary) != (weights, vocabulary):
+            same = origin.model == os.path.basename(name)
+            reader = ", or RECAP_READER as it was then," if same and origin.model == "builtin" else ""
             raise ValueError(
                 f"this warm memory was built for {origin.model!r} (weights {origin.weights}, {origin.vocabulary:,} tokens), and "
                 f"the model here is {os.path.basename(name)!r} (weights {weights}, {vocabulary:,} tokens): rows of one model are no "
-                f"predictions of another; leave it out, or {BUILD} and the same --model"
+                f"predictions of another; leave it out{reader} or {BUILD} and the same --model"
             )
 
     def require_rows(self, config: RecapConfig) -> None:

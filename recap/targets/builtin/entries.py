@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from .chart import Chart, counted, said
 from .facts import when
 from .numbers import plain
+from .wording import LIKELY, PAGES, SURE
 from .plain_words import (
     ALL_TOGETHER,
     CHANGE,
@@ -22,6 +23,7 @@ from .plain_words import (
     ITEMS,
     LAST_LINE,
     LOW,
+    OBJECT,
     ROWS,
     SECOND,
     SELLER,
@@ -106,6 +108,7 @@ def _all(evidence: Evidence) -> Iterator[Entry]:
     yield from _of_prices(evidence.facts)
     yield from _of_lines(evidence)
     if not evidence.facts.kind:
+        yield from _of_object(evidence)
         for place, name in evidence.places:
             yield Entry(f"colour {place}", f"{name} is the colour {_AT[place]}", "word")
 
@@ -151,6 +154,14 @@ def _of_lines(evidence: Evidence) -> Iterator[Entry]:
     for words, name, found in ((DATE, "date", [*days, *dates]), (TIME, "time", times)):
         if found:
             yield from _weak(words, f"the {name} is {', '.join(found[:3])}")
+
+
+def _of_object(evidence: Evidence) -> Iterator[Entry]:
+    """What the classifier is sure of, or takes for likely, by the words that ask for it. Pages of text have no object."""
+    (best, confidence), *_ = evidence.objects or (("", 0.0),)
+    if confidence < LIKELY or best in PAGES and len(evidence.rows) >= 4:
+        return
+    yield from _weak(OBJECT, f"the object is {'' if confidence >= SURE else 'probably '}{best}")
 
 
 def _of_chart(chart: Chart) -> Iterator[Entry]:

@@ -55,6 +55,9 @@ TOTAL = (
 ALL_TOGETHER = ("total", "sum", "altogether", "combined", "everything", "add")
 CHANGE = ("change", "back")
 TITLE = ("title", "heading", "headline", "caption", "called", "topic", "header")
+OBJECT = ("object", "animal", "thing", "subject", "identify", "describe", "recognise", "recognize", "vehicle", "food", "plant",
+          "building", "what is this", "what is it", "what is that", "what do you see", "what can see", "what kind", "what in it",
+          "picture show", "photo show", "image show", "picture of", "photo of", "image of", "looking at")  # fmt: skip
 FIRST_LINE = (*TITLE, "first", "top", "begin", "start", "biggest", "largest", "big", "large", "event", "form")
 SELLER = tuple(
     "shop store seller market sold issued bought restaurant cafe menu business company place purchase merchant".split()

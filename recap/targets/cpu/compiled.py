@@ -15,8 +15,8 @@ from .checkpoint import Checkpoint
 class Cache:
     """Keys and values of what was read, float32; the interface of `recap.targets.cache.PackedCache`."""
 
-    def __init__(self, model: _passes.Model) -> None:
-        self.entries = _passes.Cache(model)
+    def __init__(self, model: _passes.Model, entry_bytes: int) -> None:
+        self.entries, self._entry_bytes = _passes.Cache(model), entry_bytes
 
     @property
     def length(self) -> int:
@@ -27,6 +27,11 @@ class Cache:
     def capacity(self) -> int:
         """Entries that fit before the buffers grow."""
         return self.entries.capacity
+
+    @property
+    def bytes(self) -> int:
+        """What its buffers take."""
+        return self.capacity * self._entry_bytes
 
     def keep(self, entries: Sequence[int]) -> None:
         """Keep these entries of the last pass, given by rising index within the pass. Raises ValueError for others."""
@@ -76,7 +81,8 @@ class Network:
 
     def new_cache(self) -> Cache:
         """An empty cache."""
-        return Cache(self._model)
+        s = self.sizes
+        return Cache(self._model, 2 * 4 * s.layers * s.kv_heads * s.head_size)
 
     def run(self, trees: Sequence[PackedTree]) -> np.ndarray:
         """Last hidden states (n, hidden) of the n nodes of all trees, one tree after the other.

@@ -23,6 +23,10 @@ class Cache:
     def capacity(self) -> int:
         return self.keys.shape[2]
 
+    @property
+    def bytes(self) -> int:
+        return self.keys.nbytes + self.values.nbytes
+
     def keep(self, entries: Sequence[int]) -> None:
         wanted = np.array(entries, dtype=np.int64)
         if len(wanted) and (
