@@ -27,8 +27,8 @@ def test_the_manifest_names_each_picture_once_and_asks_for_what_is_there_and_wha
         ({"kind": "film"}, "line 1: kind must be one of photo, scan, chart, not 'film'"),
         ({"from": "git"}, "from must be one of wheel, sdist, npm, not 'git'"),
         ({"objects": ["motorcycle"]}, "no name of the classifier's: motorcycle"),
-        ({"questions": [{"ask": "What?", "true": "a cat"}]}, "'What\\?' needs one rule of .*, has none"),
-        ({"questions": [{"ask": "What?", "true": "3", "any": ["3"], "near": [3, 0]}]}, "has any, near"),
+        ({"questions": [{"ask": "What?", "true": "a cat"}]}, "'What\\?' needs one rule of .*, or judged; it has none"),
+        ({"questions": [{"ask": "What?", "true": "3", "any": ["3"], "near": [3, 0]}]}, "it has any, near"),
         ({"questions": [{"ask": "What?", "true": "x", "judged": [{"answer": "a", "verdict": "so"}]}]}, "good or bad"),
         ({"version": None}, "line 1: no 'version'"),
     ],
@@ -65,6 +65,8 @@ def test_a_wrong_manifest_is_refused_with_its_line(tmp_path, change, message):
         ({"unseen": True}, "The coffee is 29.01.", BAD),
         ({"judged": (("A bus.", GOOD), ("A cat.", BAD))}, "A cat.", BAD),
         ({"judged": (("A bus.", GOOD),)}, "A blue bus.", OPEN),
+        ({"any": ("bus",), "judged": (("Text says bus.", BAD),)}, "Text says bus.", BAD),
+        ({"any": ("bus",), "judged": (("Text says bus.", BAD),)}, "A bus.", GOOD),
     ],
 )
 def test_answers_are_judged_as_a_person_would(rule, answer, verdict):
@@ -73,7 +75,7 @@ def test_answers_are_judged_as_a_person_would(rule, answer, verdict):
 
 def _record(picture="p: a.png", **change):
     return {"picture": picture, "kind": "photo", "licence": "MIT", "shows": "a cat", "question": "What?", "true": "cat",
-            "unseen": False, "answer": "a cat", "verdict": GOOD, "guess": ["tabby cat", 0.6],
+            "unseen": False, "answer": "a cat", "verdict": GOOD, "guess": ["tabby cat", 0.6], "by_hand": False,
             "accepted": ["tabby cat"], "evidence": "", "found": ""} | change  # fmt: skip
 
 

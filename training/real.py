@@ -33,13 +33,13 @@ TOKENS = 100
 GOOD, BAD, OPEN = "good", "bad", "?"
 KINDS = {"photo": "photos", "scan": "scans, receipts, signs, pages", "chart": "charts and screenshots"}
 BANDS = ((SURE, "50 % and more"), (LIKELY, "20 to 50 %"), (GUESS, "10 to 20 %"), (0.0, "below 10 % (not named)"))
-_RULES = ("any", "near", "unseen", "judged")
+_RULES = ("any", "near", "unseen")
 _DENIAL = re.compile(r"\b(?:no|not(?! sure| certain)|never|cannot|without)\b|n't\b")
 
 
 @dataclass(frozen=True)
 class Asked:
-    """A question and the rule by which a person would judge the answer; exactly one of the rules is given."""
+    """A question and the rule by which a person would judge the answer; without a rule a person judges each answer."""
 
     text: str
     true: str
@@ -50,24 +50,30 @@ class Asked:
     """(value, tolerance): some number of the answer must lie this close."""
     unseen: bool = False
     """It is not there, and the answer must say so or that it cannot be seen."""
-    judged: tuple[tuple[str, str], ...] | None = None
-    """(answer, "good" or "bad") as a person judged it; another answer is not judged yet."""
+    judged: tuple[tuple[str, str], ...] = ()
+    """(answer, "good" or "bad") of a person who looked at this very answer; it counts more than the rule."""
     never: tuple[str, ...] = ()
     """The answer is bad if it says one of these."""
 
     def verdict(self, answer: str) -> str:
         """What a person would say: "good", "bad", or "?" for an answer that is still to be judged."""
+        if self.by_hand(answer):
+            return dict(self.judged)[answer]
         if any(_said(word, answer) for word in self.never):
             return BAD
-        if self.judged is not None:
-            return dict(self.judged).get(answer, OPEN)
         if self.unseen:
             return GOOD if right(Question("", self.text, unseen=True), answer) else BAD
         if self.near is not None:
             value, tolerance = self.near
             numbers = map(float, re.findall(r"\d+(?:\.\d+)?", _plain(answer)))
             return GOOD if any(abs(number - value) <= tolerance for number in numbers) else BAD
+        if not self.any:
+            return OPEN
         return GOOD if any(_said(word, answer) for word in self.any) else BAD
+
+    def by_hand(self, answer: str) -> bool:
+        """Whether a person judged this answer."""
+        return answer in dict(self.judged)
 
 
 @dataclass(frozen=True)
@@ -119,13 +125,12 @@ def _entry(raw: dict[str, Any]) -> Entry:
 
 def _asked(raw: dict[str, Any]) -> Asked:
     rules = [rule for rule in _RULES if rule in raw]
-    if len(rules) != 1:
-        raise ValueError(f"{raw['ask']!r} needs one rule of {', '.join(_RULES)}, has {', '.join(rules) or 'none'}")
-    judged = raw.get("judged")
-    if judged is not None:
-        judged = tuple((one["answer"], one["verdict"]) for one in judged)
-        if any(verdict not in (GOOD, BAD) for _, verdict in judged):
-            raise ValueError(f"{raw['ask']!r}: a verdict is {GOOD} or {BAD}")
+    if len(rules) > 1 or not (rules or "judged" in raw):
+        raise ValueError(f"{raw['ask']!r} needs one rule of {', '.join(_RULES)}, or judged; it has "
+                         f"{', '.join(rules) or 'none'}")  # fmt: skip
+    judged = tuple((one["answer"], one["verdict"]) for one in raw.get("judged", ()))
+    if any(verdict not in (GOOD, BAD) for _, verdict in judged):
+        raise ValueError(f"{raw['ask']!r}: a verdict is {GOOD} or {BAD}")
     near = raw.get("near")
     return Asked(raw["ask"], raw["true"], tuple(raw.get("any", ())), near if near is None else (near[0], near[1]),
                  bool(raw.get("unseen")), judged, tuple(raw.get("not", ())))  # fmt: skip
@@ -162,7 +167,7 @@ def ask(target: Any, pictures: Iterable[tuple[Entry, Any]]) -> list[dict[str, An
             records.append({
                 "picture": entry.name, "kind": entry.kind, "licence": entry.licence, "shows": entry.shows,
                 "question": asked.text, "true": asked.true, "unseen": asked.unseen, "answer": answer,
-                "verdict": asked.verdict(answer), "guess": (evidence["objects"] or [None])[0],
+                "verdict": asked.verdict(answer), "by_hand": asked.by_hand(answer), "guess": (evidence["objects"] or [None])[0],
                 "accepted": list(entry.objects), "evidence": evidence["words"], "found": evidence.get("found", ""),
             })  # fmt: skip
     return records
@@ -192,7 +197,8 @@ def page(records: Sequence[dict[str, Any]], listed: Sequence[Entry], command: st
     for one in records:
         shown = f"{_cell(one['picture'])}: {_cell(one['shows'])}" if one["picture"] != last else ""
         last = one["picture"]
-        cells = (one["question"], one["true"], one["answer"] or "(nothing)", one["verdict"])
+        verdict = one["verdict"] + (" (by hand)" if one["by_hand"] else "")
+        cells = (one["question"], one["true"], one["answer"] or "(nothing)", verdict)
         table.append(f"| {shown} | {' | '.join(map(_cell, cells))} |")
     guesses = ["| photo | first guess | stated | a person |", "|---|---|---|---|"]
     for one in {one["picture"]: one for one in records if one["kind"] == "photo" and one["guess"]}.values():
@@ -208,13 +214,15 @@ def page(records: Sequence[dict[str, Any]], listed: Sequence[Entry], command: st
         "# Real photos and scans: every question, good and bad", "",
         f"`{command}`, {date}. Written by that command from [`training/real.jsonl`](../training/real.jsonl); what comes "
         f"after \"{BY_HAND[3:]}\" is a person's. The pictures are in packages of PyPI and npm whose licences permit "
-        "this use; none is in the project, in training or in the exam. Questions and rules were written before any "
+        "this use (the package's, or the picture's where the package names one; how the packages came by their pictures "
+        "was not checked); none is in the project, in training or in the exam. Questions and rules were written before any "
         "answer was seen; each was asked once, greedily, at most "
         f"{TOKENS} tokens, through `recap.generate`.", "",
         "*good*: says what is true (one of the words that a person would accept, not denied; a number as printed, or "
         "within the tolerance for an estimate); where something is asked that is not there, says so or that it cannot "
-        "be seen. To say \"I can't see that\" of what is there is *bad*. The marking is by word: an answer may be good "
-        "here and have something wrong beside it.", "", *[line for row in rows for line in row], "",
+        "be seen. To say \"I can't see that\" of what is there is *bad*. The marking is by word, so an answer may be good "
+        "and have something wrong beside it; *by hand*: a person looked at the picture and this very answer, because "
+        "no word decides or because the word decided wrongly. *?*: an answer that is still to be judged.", "", *[line for row in rows for line in row], "",
         "## How often the classifier is right when it says how sure it is", "",
         f"First guesses on {sum(count for _, count, _ in calibration(records))} photos; right is what a person "
         "accepts as a name of the main thing. Where none of the 1,000 classes fits (a motorcycle, a kiwi, a quokka, "
@@ -247,10 +255,15 @@ def main(arguments: list[str] | None = None) -> None:
             if not kept_answers.is_file():
                 raise fetch.FetchError(f"{kept_answers} is not there: nothing was asked yet; run without --judge-again")
             said = json.loads(kept_answers.read_text("utf-8"))
+            accepted = {entry.name: list(entry.objects) for entry in listed}
             rules = {(entry.name, asked.text): asked for entry in listed for asked in entry.questions}
             for record in said["records"]:
                 if rule := rules.get((record["picture"], record["question"])):
-                    record["verdict"] = rule.verdict(record["answer"])
+                    record["verdict"], record["by_hand"] = (
+                        rule.verdict(record["answer"]),
+                        rule.by_hand(record["answer"]),
+                    )
+                    record["accepted"] = accepted[record["picture"]]
         else:
             pictures = []
             for entry in tqdm(listed, desc="pictures"):
