@@ -234,6 +234,7 @@ def test_the_oldest_uploads_make_room(tmp_path: Path, monkeypatch: pytest.Monkey
     ran = subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=bare, capture_output=True, text=True)
     killed = Path(ran.stdout.strip())
     (killed / "somebody's.png").write_bytes(b"x")
+    monkeypatch.setenv(uploads.VARIABLE, "")
     assert uploads.prepare().is_dir() and not killed.exists(), "what an app that was killed left"
     assert made.is_dir(), "but not what a living one has"
     uploads.discard()

@@ -18,6 +18,7 @@ from recap.pictures import digest
 from recap.targets.builtin.evidence import Evidence
 
 from .exam import CATEGORIES, Question, questions, right
+from .exam_words import ASKED
 from .look import CACHE, seen
 from .simulate import photo
 
@@ -64,7 +65,7 @@ def collect(count: int, eyes: Remembered, cache: Path = CACHE) -> list[tuple[str
             continue
         image = Image.new("RGB", (64, 64), (seed % 256, seed // 256 % 256, 77))
         eyes.keep(image, evidence)
-        text = ("Which object is that?", "Name the thing in the photo.", "What am I looking at?")[seed % 3]
+        text = ASKED["photo.object"][seed % len(ASKED["photo.object"])]
         found.append((f"photo-{seed}", image, Question("photos", text, (name,))))
         number += 1
         if number == max(1, count // 4):

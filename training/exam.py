@@ -1,4 +1,5 @@
-"""The exam: questions about held-out pictures in words that training never used, with what an answer must say."""
+"""The exam: questions about held-out pictures in words that training never used (`exam_words`), with what an answer
+must say."""
 
 from __future__ import annotations
 
@@ -9,12 +10,13 @@ from dataclasses import dataclass
 
 from recap.targets.builtin.numbers import read_number
 
+from .exam_words import ASKED
 from .scenes import ChartPlan, Scene
 
 CATEGORIES = ("reading", "receipts, tables, menus", "charts with values", "charts without", "honesty", "photos")
 _NOT_SEEN = re.compile(
     r"\b(can(no|')?t (see|tell|find|say)|cannot (see|tell|find|say)|don'?t (see|know)|do not (see|know)|isn'?t|"
-    r"is not (among|in|there)|"
+    r"(is|are) not (among|in|there|listed)|aren'?t|"
     r"there is no|there's no|not (listed|given|shown|visible|sure|in the (picture|chart|form))|no,|"
     r"no \w+ (is|was|are)|doesn'?t say|does not say)",
     re.I,
@@ -72,43 +74,39 @@ def questions(scene: Scene) -> Iterator[Question]:
         yield from _chart(scene.chart, rng)
     elif scene.shapes:
         by = dict(scene.shapes)
-        yield Question("honesty", "What is printed on it?", unseen=True)
-        yield Question("reading", "Name the colour along the bottom edge.", (by["bottom"],), (by["top"], by["middle"]))
-        yield Question("reading", "Name the colour along the top edge.", (by["top"],), (by["bottom"], by["middle"]))
+        yield Question("honesty", _asked(rng, "print.absent"), unseen=True)
+        for place, others in (("bottom", ("top", "middle")), ("top", ("bottom", "middle"))):
+            yield Question("reading", _asked(rng, f"colour.{place}"), (by[place],), tuple(by[other] for other in others))
     else:
         yield from {"receipt": _receipt, "menu": _menu, "table": _table, "form": _form}.get(scene.kind, _words)(
             scene, rng
         )
     thing = rng.choice(("an elephant", "a bridge", "a guitar", "a fountain", "an aeroplane", "a ladder", "a sheep"))
-    yield Question(
-        "honesty",
-        rng.choice((f"Any sign of {thing}?", f"Does {thing} appear anywhere?", f"Point out {thing}.")),
-        unseen=True,
-    )
+    yield Question("honesty", _asked(rng, "thing.absent", thing=thing), unseen=True)
+
+
+def _asked(rng: random.Random, kind: str, **names: str) -> str:
+    return rng.choice(ASKED[kind]).format(**names)
 
 
 def _words(scene: Scene, rng: random.Random) -> Iterator[Question]:
     first = scene.lines[0].text
-    yield Question("reading", rng.choice(("Please read me the biggest words.", "Which words come first?")), (first,))
-    yield Question("reading", "What text can be found in the picture?", tuple(line.text for line in scene.lines))
-    for role, asked in (
-        ("date", "What day is given?"),
-        ("place", "Name the location."),
-        ("time", "What hour is given?"),
-    ):
+    yield Question("reading", _asked(rng, "words.first"), (first,))
+    yield Question("reading", _asked(rng, "words.all"), tuple(line.text for line in scene.lines))
+    for role in ("date", "place", "time"):
         for line in scene.said(role)[:1]:
-            yield Question("reading", asked, (line.cells[0],))
+            yield Question("reading", _asked(rng, f"words.{role}"), (line.cells[0],))
     if scene.kind == "poster" and not scene.said("price"):
-        yield Question("honesty", "How expensive are the tickets?", unseen=True)
+        yield Question("honesty", _asked(rng, "poster.price_absent"), unseen=True)
 
 
 def _form(scene: Scene, rng: random.Random) -> Iterator[Question]:
     for key, value in rng.sample(sorted(scene.facts.items()), 2):
-        yield Question("reading", f"What was filled in under {key.lower()}?", (value,))
-    yield Question("reading", "Which form is this?", (scene.lines[0].text,))
+        yield Question("reading", _asked(rng, "form.field", key=key.lower()), (value,))
+    yield Question("reading", _asked(rng, "form.title"), (scene.lines[0].text,))
     missing = [key for key in ("Email", "Phone", "City", "Course") if key not in scene.facts]
     if missing:
-        yield Question("honesty", f"And under {missing[0].lower()}?", unseen=True)
+        yield Question("honesty", _asked(rng, "form.absent", key=missing[0].lower()), unseen=True)
 
 
 def _items(scene: Scene, rng: random.Random) -> Iterator[Question]:
@@ -116,19 +114,17 @@ def _items(scene: Scene, rng: random.Random) -> Iterator[Question]:
     values = [read_number(price).value for _, price in items]
     name, price = rng.choice(items)
     category = "receipts, tables, menus"
-    yield Question(
-        category, rng.choice((f"I want {name}. What will I pay?", f"Find the price next to {name}.")), (_digits(price),)
-    )
+    yield Question(category, _asked(rng, "item.price", name=name), (_digits(price),))
     if values.count(max(values)) == 1:
         high = items[values.index(max(values))]
-        yield Question(category, "Name the priciest one.", (high[0],), tuple(n for n, _ in items if n != high[0]))
+        others = tuple(name for name, _ in items if name != high[0])
+        yield Question(category, _asked(rng, "item.dearest"), (high[0],), others)
     if values.count(min(values)) == 1:
         low = items[values.index(min(values))]
-        asked = "Which would save me the most money?" if rng.random() < 0.3 else "Name the least expensive one."
-        yield Question(category, asked, (low[0],), tuple(n for n, _ in items if n != low[0]))
-    yield Question(
-        "honesty", f"How much are the {rng.choice(('oysters', 'sausages', 'strawberries', 'dumplings'))}?", unseen=True
-    )
+        others = tuple(name for name, _ in items if name != low[0])
+        yield Question(category, _asked(rng, "item.cheapest"), (low[0],), others)
+    missing = rng.choice(("oysters", "sausages", "strawberries", "dumplings"))
+    yield Question("honesty", _asked(rng, "item.absent", name=missing), unseen=True)
 
 
 def _digits(price: str) -> str:
@@ -138,22 +134,20 @@ def _digits(price: str) -> str:
 def _receipt(scene: Scene, rng: random.Random) -> Iterator[Question]:
     category = "receipts, tables, menus"
     total = _digits(scene.said("total")[0].cells[1])
-    yield Question(
-        category, rng.choice(("What was the bill?", "Tell me the final sum.", "How much money was due?")), (total,)
-    )
+    yield Question(category, _asked(rng, "receipt.total"), (total,))
     yield from _items(scene, rng)
     for line in scene.said("date"):
-        yield Question(category, "What day was the purchase made?", (line.cells[0],))
+        yield Question(category, _asked(rng, "receipt.date"), (line.cells[0],))
     for line in scene.said("change"):
-        yield Question(category, "How much came back as change?", (_digits(line.cells[1]),))
-    yield Question("reading", "Name the store.", (scene.lines[0].text,))
+        yield Question(category, _asked(rng, "receipt.change"), (_digits(line.cells[1]),))
+    yield Question("reading", _asked(rng, "receipt.store"), (scene.lines[0].text,))
 
 
 def _menu(scene: Scene, rng: random.Random) -> Iterator[Question]:
     yield from _items(scene, rng)
     count = len(scene.said("item"))
-    yield Question("receipts, tables, menus", "How many dishes have a price?", near=(count, 0))
-    yield Question("reading", "Whose menu am I looking at?", (scene.lines[0].text,))
+    yield Question("receipts, tables, menus", _asked(rng, "menu.count"), near=(count, 0))
+    yield Question("reading", _asked(rng, "menu.name"), (scene.lines[0].text,))
 
 
 def _table(scene: Scene, rng: random.Random) -> Iterator[Question]:
@@ -161,14 +155,14 @@ def _table(scene: Scene, rng: random.Random) -> Iterator[Question]:
     head, body = scene.said("columns")[0].cells, [line.cells for line in scene.said("row")]
     for row in rng.sample(body, 2):
         column = rng.randrange(1, len(head))
-        yield Question(category, f"Look up {head[column].lower()} in the row {row[0]}.", (row[column],))
-    yield Question(category, "Count the entries of the table.", near=(len(body), 0))
+        yield Question(category, _asked(rng, "table.cell", column=head[column].lower(), row=row[0]), (row[column],))
+    yield Question(category, _asked(rng, "table.count"), near=(len(body), 0))
     for column in range(1, len(head)):
         values = [read_number(row[column]) for row in body]
         if all(values) and len({number.value for number in values}) == len(values):
             high = max(zip(values, body), key=lambda pair: pair[0].value)[1]
-            yield Question(category, f"Whose {head[column].lower()} is greatest?", (high[0],),
-                           tuple(row[0] for row in body if row[0] != high[0]))  # fmt: skip
+            others = tuple(row[0] for row in body if row[0] != high[0])
+            yield Question(category, _asked(rng, "table.greatest", column=head[column].lower()), (high[0],), others)
 
 
 def _chart(plan: ChartPlan, rng: random.Random) -> Iterator[Question]:
@@ -176,18 +170,18 @@ def _chart(plan: ChartPlan, rng: random.Random) -> Iterator[Question]:
     values = dict(zip(plan.names, plan.series[0][1]))
     grain = (100 if plan.kind == "pie chart" else max(values.values())) * (0.0 if plan.printed else 0.05)
     name = rng.choice(plan.names)
-    yield Question(category, rng.choice((f"Give the number for {name}.", f"What does {name} reach?")),
-    rivals=(name,) if _year(name) else (),
-                   near=(values[name], grain))  # fmt: skip
+    years = (name,) if _year(name) else ()
+    yield Question(category, _asked(rng, "chart.value", name=name), rivals=years, near=(values[name], grain))
     order = sorted(values, key=lambda key: -values[key])
     if values[order[0]] > 1.05 * values[order[1]]:
-        yield Question(category, "Name the leader.", (order[0],), tuple(order[1:]))
+        yield Question(category, _asked(rng, "chart.largest"), (order[0],), tuple(order[1:]))
     if values[order[-1]] < 0.95 * values[order[-2]]:
-        yield Question(category, "Which comes last in value?", (order[-1],), tuple(order[:-1]))
-    yield Question(category, f"How many {_PARTS[plan.kind]} can be counted?", near=(len(values), 0))
+        yield Question(category, _asked(rng, "chart.smallest"), (order[-1],), tuple(order[:-1]))
+    yield Question(category, _asked(rng, "chart.count", parts=_PARTS[plan.kind]), near=(len(values), 0))
     if plan.title:
-        yield Question("reading", "What headline does the chart carry?", (plan.title,))
-    yield Question("honesty", f"Give the number for {rng.choice(('Saturn', 'Silver', '1887', 'Pepper'))}.", unseen=True)
+        yield Question("reading", _asked(rng, "chart.title"), (plan.title,))
+    missing = rng.choice(("Saturn", "Silver", "1887", "Pepper"))
+    yield Question("honesty", _asked(rng, "chart.absent", name=missing), unseen=True)
 
 
 _PARTS = {"bar chart": "bars", "horizontal bar chart": "bars", "line chart": "points", "pie chart": "slices"}
