@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from recap.chat import Message
 from recap.targets.builtin import BuiltinTarget
-from recap.targets.builtin.evidence import Evidence, TextLine
 from recap.targets.builtin.entries import index_of
+from recap.targets.builtin.evidence import Evidence, TextLine
 from recap.targets.builtin.lookup import MOST, found
 from recap.targets.prompt import Picture, Prompt
 from training.ask import write

@@ -259,7 +259,13 @@ def _general(asker: Asker, evidence: Evidence, photo: bool) -> None:
     if photo and evidence.text:
         lines = "\n".join(row.text for row in evidence.rows)
         asker.add(
-            ("Is there any text?", "What does the text say?", "Read the text.", "What is written there?", "Which words?"),
+            (
+                "Is there any text?",
+                "What does the text say?",
+                "Read the text.",
+                "What is written there?",
+                "Which words?",
+            ),
             ('It says "{t}".', 'The text says "{t}".') if len(evidence.rows) == 1 else ("It says:\n{t}",),
             t=lines,
         )
@@ -268,7 +274,10 @@ def _general(asker: Asker, evidence: Evidence, photo: bool) -> None:
 def _object(asker: Asker, evidence: Evidence) -> None:
     (best, sure), (second, next_sure), *rest = evidence.objects
     best, second = with_article(best), with_article(second)
-    questions = ("What is this a photo of?", "Can you identify this?", "What is in the photo?", "What kind of thing is this?", "What is the subject of the picture?", "Tell me what this is.", "What am I seeing?", "What is the main object?", "What is shown here?", "What object is this?", "What can you see here?",
+    questions = ("What is this a photo of?", "Can you identify this?", "What is in the photo?",
+        "What kind of thing is this?", "What is the subject of the picture?", "Tell me what this is.",
+        "What am I seeing?", "What is the main object?", "What is shown here?", "What object is this?",
+        "What can you see here?",
                  "Which thing is in the photo?", "What is it?", "What do you think this is?",
                  "Identify the object.")  # fmt: skip
     if sure >= 0.5:
@@ -297,7 +306,9 @@ def _absent(asker: Asker, evidence: Evidence) -> None:
     things = [thing for thing in THINGS if thing.split()[-1] not in said]
     for thing in asker.rng.sample(things, 2):
         asker.add(
-            ("Is there {t} here?", "Can you find {t}?", "Is {t} visible?", "Is {t} anywhere in this picture?", "Does it contain {t}?", "Is {t} shown?", "Does the image have {t} in it?", "Is there {t} in the picture?", "Do you see {t}?", "Can you see {t}?", "Does the picture show {t}?",
+            ("Is there {t} here?", "Can you find {t}?", "Is {t} visible?", "Is {t} anywhere in this picture?",
+                "Does it contain {t}?", "Is {t} shown?", "Does the image have {t} in it?",
+                "Is there {t} in the picture?", "Do you see {t}?", "Can you see {t}?", "Does the picture show {t}?",
              "Where is {t}?", "Is {t} there?", "Find {t}.", "Show me {t}.", "Is there {t} somewhere?",
              "What about {t}?", "Have you found {t}?", "Could you spot {t}?", "Is {t} part of it?",
              "Has it got {t}?", "Where can I find {t}?", "Which corner is {t} in?"),

@@ -18,7 +18,9 @@ def ask_chart(asker: Asker, evidence: Evidence) -> None:
     add(("What kind of chart is this?", "What type of diagram is it?", "Is this a bar chart or a pie chart?"),
         ("It is a {k}.", "This is a {k}."), k=chart.kind)  # fmt: skip
     if chart.title:
-        add(("What is it titled?", "Chart title?", "What does this chart represent?", "Tell me the caption.", "What does the header say?", "What does the chart depict?", "What is the title?", "What is the chart about?", "What does the heading say?", "What is measured?",
+        add(("What is it titled?", "Chart title?", "What does this chart represent?", "Tell me the caption.",
+            "What does the header say?", "What does the chart depict?", "What is the title?",
+            "What is the chart about?", "What does the heading say?", "What is measured?",
         "What does it show?", "What stands above the chart?", "Read the title.", "What is the chart called?",
         "What topic does it cover?", "What is the name of the chart?"),
             ('The title is "{t}".', 'It is about "{t}".'), t=chart.title)  # fmt: skip
@@ -40,7 +42,10 @@ def _values(asker: Asker, marks: list[Mark], counted: str, evidence: Evidence) -
         return mark.shown if mark.printed else f"about {mark.shown}"
 
     for mark in rng.sample(marks, min(3, len(marks))):
-        add(("What is {n}'s value?", "{n} value?", "How much did {n} get?", "Value of {n}, please.", "What does {n} show?", "Read off {n}.", "What number does {n} have?", "Can you give me the number of {n}?", "What is the reading for {n}?", "Roughly how much is {n}?", "What is the value for {n}?", "How much is {n}?", "What value does {n} have?", "How high is {n}?",
+        add(("What is {n}'s value?", "{n} value?", "How much did {n} get?", "Value of {n}, please.",
+            "What does {n} show?", "Read off {n}.", "What number does {n} have?",
+            "Can you give me the number of {n}?", "What is the reading for {n}?", "Roughly how much is {n}?",
+            "What is the value for {n}?", "How much is {n}?", "What value does {n} have?", "How high is {n}?",
         "Tell me the number for {n}.", "Where does {n} stand?", "And {n}?", "{n}?", "What is {n} at?",
         "Which value belongs to {n}?", "How many for {n}?", "I need the figure for {n}.", "How far up does {n} go?",
         "What number stands for {n}?", "How did {n} do?", "What about {n}?"),
@@ -92,7 +97,11 @@ def _values(asker: Asker, marks: list[Mark], counted: str, evidence: Evidence) -
             v=value(order[0]),
             c=counted.rstrip("s"),
         )
-        add(("Which has the lowest value?", "What is the least popular one?", "Min?", "Which got the least?", "Which {c} is the smallest?", "Which is the worst?", "Which has the smallest value?", "Who scored lowest?", "Which category is lowest?", "Which comes last in value?", "Which one is the minimum?", "Who came last?", "What is the lowest one?", "Which is the smallest?", "Which one is lowest?", "What is the minimum?", "Which has the least?",
+        add(("Which has the lowest value?", "What is the least popular one?", "Min?", "Which got the least?",
+            "Which {c} is the smallest?", "Which is the worst?", "Which has the smallest value?",
+            "Who scored lowest?", "Which category is lowest?", "Which comes last in value?",
+            "Which one is the minimum?", "Who came last?", "What is the lowest one?", "Which is the smallest?",
+            "Which one is lowest?", "What is the minimum?", "Which has the least?",
         "Who is behind?", "Tell me the bottom one.", "Which one loses?", "What has the lowest value of all?",
         "Name the smallest.", "Which is the weakest of them?", "Who did worst?", "Which trails all the others?",
         "Who takes the last place?", "What ranks lowest?", "Name the loser.", "What is at the bottom of the ranking?",
@@ -106,7 +115,10 @@ def _values(asker: Asker, marks: list[Mark], counted: str, evidence: Evidence) -
         ("{t}.", "The values are {t}."),
         t=told,
     )
-    add(("How many categories are there?", "How many things are compared?", "How many {c} can you count?", "How many different {c} are in the chart?", "What is the number of {c}?", "How many entries does the chart have?", "How many {c} are there?", "Count the {c}.", "How many {c} does it have?", "Number of {c}?",
+    add(("How many categories are there?", "How many things are compared?", "How many {c} can you count?",
+        "How many different {c} are in the chart?", "What is the number of {c}?",
+        "How many entries does the chart have?", "How many {c} are there?", "Count the {c}.",
+        "How many {c} does it have?", "Number of {c}?",
         "How many values are shown?"), ("There are {n} {c}.",
     "I count {n} {c}."),
         c=counted, n=len(marks))  # fmt: skip

@@ -14,7 +14,10 @@ def ask_items(asker: Asker, items: list, evidence: Evidence) -> None:
     rng, add, facts = asker.rng, asker.add, evidence.facts
     if len(items) < 2:
         return
-    price = ("What is the price for {n}?", "{n} price?", "How much did the {n} cost?", "What did they charge for the {n}?", "How expensive is the {n}?", "What is the cost of {n}?", "How much do you pay for {n}?", "Can you find the price of {n}?", "What is the {n} going for?", "How much is the {n}?", "What does {n} cost?", "What is the price of {n}?", "How much does the {n} cost?",
+    price = ("What is the price for {n}?", "{n} price?", "How much did the {n} cost?",
+        "What did they charge for the {n}?", "How expensive is the {n}?", "What is the cost of {n}?",
+        "How much do you pay for {n}?", "Can you find the price of {n}?", "What is the {n} going for?",
+        "How much is the {n}?", "What does {n} cost?", "What is the price of {n}?", "How much does the {n} cost?",
              "Price of {n}?", "Tell me the price of {n}.", "{n}, how much?", "And the {n}?",
              "How much for {n}?", "I'd like {n}. How much is that?", "What would {n} set me back?",
              "If I take {n}, what does it cost me?", "What stands beside {n}?", "Which price belongs to {n}?",
@@ -66,12 +69,18 @@ def ask_items(asker: Asker, items: list, evidence: Evidence) -> None:
         n=high[0],
         c=high[1],
     )
-    add(("Cheapest thing?", "Which item has the lowest price?", "What is the least expensive?", "What was the cheapest?", "What is the lowest-priced item?", "What could I get for the least money?", "Which is the most affordable?", "What is the cheapest item?", "Which one is cheapest?", "What costs the least?", "Which has the lowest price?",
+    add(("Cheapest thing?", "Which item has the lowest price?", "What is the least expensive?",
+        "What was the cheapest?", "What is the lowest-priced item?", "What could I get for the least money?",
+        "Which is the most affordable?", "What is the cheapest item?", "Which one is cheapest?",
+        "What costs the least?", "Which has the lowest price?",
          "Show me the lowest price.", "Which price is at the bottom end?", "What is the best bargain?",
          "Name the cheapest.", "What can I get for little money?", "Name the item with the smallest price.",
          "I have little money. What should I take?", "On what was least money spent?", "Which is the budget choice?"),
         ("The cheapest is {n} at {c}.", "{n} costs the least: {c}."), n=low[0], c=low[1])  # fmt: skip
-    add(("How many products are there?", "How many dishes are on it?", "What is the number of items?", "How many different items do you see?", "How many entries are on the list?", "How many things can I order?", "How many articles are listed?", "How many items are there?", "How many things have a price?", "How many items are listed?",
+    add(("How many products are there?", "How many dishes are on it?", "What is the number of items?",
+        "How many different items do you see?", "How many entries are on the list?",
+        "How many things can I order?", "How many articles are listed?", "How many items are there?",
+        "How many things have a price?", "How many items are listed?",
          "Count the items.", "Number of things on it?", "How many are on the list?",
          "How many different things can I choose from?", "How many prices are there?"),
         ("There are {n} items.", "{n} items are listed with a price."), n=len(facts.priced))  # fmt: skip
@@ -119,7 +128,10 @@ def ask_total(asker: Asker, scene: Scene, evidence: Evidence) -> None:
     """Turns about the printed total, how it was paid, and whether the items add up to it."""
     add, facts = asker.add, evidence.facts
     total = facts.total[1]
-    add(("How much was the bill?", "What is the grand total?", "Total amount?", "What did I spend?", "How much did it all cost?", "What was the final amount?", "How much was spent?", "What is the sum on the receipt?", "How much is due?", "What do I owe?", "What was the total price?", "What is the total?", "How much was it in total?", "What is the total amount?", "How much do I have to pay?",
+    add(("How much was the bill?", "What is the grand total?", "Total amount?", "What did I spend?",
+        "How much did it all cost?", "What was the final amount?", "How much was spent?",
+        "What is the sum on the receipt?", "How much is due?", "What do I owe?", "What was the total price?",
+        "What is the total?", "How much was it in total?", "What is the total amount?", "How much do I have to pay?",
          "How much was paid in all?", "What does it come to?", "Total?", "Tell me the sum at the end.",
          "What did the whole thing cost?", "Read me the sum.", "How much is to be paid?",
          "What does everything cost together?", "What was the whole amount?", "How much did they pay?"),

@@ -9,7 +9,10 @@ from .ask import Asker, absent_words, joined
 from .ask_items import ask_items, ask_sections, ask_total
 from .scenes import Line, Scene
 
-_READ = ("What does the sign say?", "Can you transcribe this?", "What text is there?", "Read this out.", "What is the text?", "Please read it.", "What does it all say?", "Give me the full text.", "What is written on it?", "What can you read?", "What does it say?", "Read the text.", "What is written here?", "Read it out line by line.",
+_READ = ("What does the sign say?", "Can you transcribe this?", "What text is there?", "Read this out.",
+    "What is the text?", "Please read it.", "What does it all say?", "Give me the full text.",
+    "What is written on it?", "What can you read?", "What does it say?", "Read the text.",
+    "What is written here?", "Read it out line by line.",
 "What does the text say?",
          "Can you read this for me?", "Transcribe the text.", "Write down all the text.", "Tell me all the words.",
          "What words are on it?", "Which text do you find?", "Copy the text.", "Read everything to me.",
@@ -40,7 +43,10 @@ def _reading(asker: Asker, evidence: Evidence) -> None:
         asker.add(_READ, ("{t}", "It says:\n{t}",
         "The text reads:\n{t}") if len(lines) > 1 else ('It says "{t}".', "{t}"),
                   t="\n".join(lines))  # fmt: skip
-    asker.add(("What is the headline?", "What is the main text?", "What is written in big letters?", "What is the title?", "What is the largest text?", "What are the first words?", "What does the heading say?", "What stands out in the text?", "What is the first line?", "What does the top line say?", "What is written at the top?",
+    asker.add(("What is the headline?", "What is the main text?", "What is written in big letters?",
+        "What is the title?", "What is the largest text?", "What are the first words?",
+        "What does the heading say?", "What stands out in the text?", "What is the first line?",
+        "What does the top line say?", "What is written at the top?",
     "What is the heading?",
                "Read the title.", "Which words are at the very top?", "What does it say first?",
                "Read me the top line.", "What is the biggest text?", "How does it begin?",
@@ -64,7 +70,9 @@ def _table(asker: Asker, table: Table) -> None:
         ("The columns are {c}.",),
         c=joined(list(table.head)),
     )
-    add(("How many rows are there?", "How many people are listed?", "How many lines does the table have?", "What is the number of entries?", "How many items does the table list?", "How many records are there?", "How many rows are in the table?", "How many rows does the table have?", "How many entries are there?",
+    add(("How many rows are there?", "How many people are listed?", "How many lines does the table have?",
+        "What is the number of entries?", "How many items does the table list?", "How many records are there?",
+        "How many rows are in the table?", "How many rows does the table have?", "How many entries are there?",
     "Count the rows.", "How many names are in the table?", "How long is the table?", "Count the lines of the table.",
     "Number of rows?"),
         ("There are {n} rows below the head.", "The table has {n} rows."), n=len(table.body))  # fmt: skip
@@ -78,7 +86,10 @@ def _table(asker: Asker, table: Table) -> None:
     for _ in range(7):
         row, column = rng.choice(table.body), rng.randrange(1, len(table.head))
         name, head, cell = row[0], table.head[column], row[column]
-        add(("What is {n}'s {h}?", "{h} of {n}?", "{h} for {n}?", "Look up the {h} of {n}.", "What is the {h} for {n}?", "Which {h} is listed for {n}?", "What does the table say for {n} under {h}?", "Can you tell me {n}'s {h}?", "What is the {h} of {n}?", "What {h} does {n} have?", "{n}: {h}?", "Tell me the {h} for {n}.",
+        add(("What is {n}'s {h}?", "{h} of {n}?", "{h} for {n}?", "Look up the {h} of {n}.",
+            "What is the {h} for {n}?", "Which {h} is listed for {n}?",
+            "What does the table say for {n} under {h}?", "Can you tell me {n}'s {h}?", "What is the {h} of {n}?",
+            "What {h} does {n} have?", "{n}: {h}?", "Tell me the {h} for {n}.",
         "And {h} for {n}?", "Which {h} belongs to {n}?", "Find the {h} of {n}.", "What stands under {h} for {n}?",
         "In the row {n}, what is the {h}?", "Check {n}: what {h}?", "I need {n}'s {h}."),
             ("The {h} of {n} is {v}.", "{n} has {v} for {h}.", "{n}: {v}."), h=head.lower(),
@@ -156,17 +167,28 @@ def _roles(asker: Asker, scene: Scene) -> None:
     for line in scene.lines:
         text = " ".join(line.cells)
         if line.role == "title" and scene.kind in ("receipt", "menu"):
-            add(("Which store is this receipt from?", "What store is this?", "Name of the shop?", "Where is this receipt from?", "Which store issued this?", "Where did I shop?", "What is the store called?", "What is the name of the store?", "Which business is it?", "Which shop is it from?", "Where was this bought?", "What is the name of the shop?",
+            add(("Which store is this receipt from?", "What store is this?", "Name of the shop?",
+                "Where is this receipt from?", "Which store issued this?", "Where did I shop?",
+                "What is the store called?", "What is the name of the store?", "Which business is it?",
+                "Which shop is it from?", "Where was this bought?", "What is the name of the shop?",
             "Who issued it?", "Which shop was it?", "Who sold this?", "Where did they buy it?") if receipt
-                else ("What is the name of the restaurant?", "Which place is this menu from?", "Name of the restaurant?", "What restaurant is this?", "Which cafe is it?", "Where is this menu from?", "What is the restaurant called?", "Whose menu is it?", "What is the name of the place?",
+                else ("What is the name of the restaurant?", "Which place is this menu from?",
+                    "Name of the restaurant?", "What restaurant is this?", "Which cafe is it?",
+                    "Where is this menu from?", "What is the restaurant called?", "Whose menu is it?",
+                    "What is the name of the place?",
                       "Which restaurant is it?", "Where would I eat this?", "Who offers this menu?"),
                 ("It is from {t}.",) if receipt else ("It is {t}.", "The menu is from {t}."), t=text)  # fmt: skip
         elif line.role == "title" and scene.kind == "poster":
-            add(("What event is it?", "Which event is on the poster?", "What is the name of the event?", "What is going on?", "What is the event?", "What is it about?", "What is being announced?", "What is the poster for?",
+            add(("What event is it?", "Which event is on the poster?", "What is the name of the event?",
+                "What is going on?", "What is the event?", "What is it about?", "What is being announced?",
+                "What is the poster for?",
             "What can I go to?", "What takes place?"),
                 ("It announces {t}.", "The event is {t}.", "It is about {t}."), t=text)  # fmt: skip
         elif line.role == "date":
-            add(("What is the date on it?", "When does it take place?", "When is it happening?", "What date is given?", "Which date is it?", "On what date was it?", "What day was it?", "When was this?", "Can you find the date?", "When is it?", "What is the date?", "On which day?", "What date does it show?", "When was it?",
+            add(("What is the date on it?", "When does it take place?", "When is it happening?",
+                "What date is given?", "Which date is it?", "On what date was it?", "What day was it?",
+                "When was this?", "Can you find the date?", "When is it?", "What is the date?", "On which day?",
+                "What date does it show?", "When was it?",
             "Date?", "Tell me the day.", "What day is it on?", "Which day does it say?", "When did that happen?",
             "Which date is printed?"),
                 ("The date is {t}.", "{t}."), t=line.cells[0])  # fmt: skip
@@ -248,7 +270,9 @@ def _roles(asker: Asker, scene: Scene) -> None:
             if not scene.said(role):
                 add(questions, ("I can't see {t} in the picture.", "The picture doesn't say."), t=thing)
     if scene.kind == "form":
-        add(("What is the title of the form?", "Which form do I see?", "What is this form about?", "Form title?", "What does the form say at the top?", "What type of form is it?", "What form is it?", "What kind of form do I have here?", "What is the form for?",
+        add(("What is the title of the form?", "Which form do I see?", "What is this form about?", "Form title?",
+            "What does the form say at the top?", "What type of form is it?", "What form is it?",
+            "What kind of form do I have here?", "What is the form for?",
              "What is the form called?"),
             ('It is headed "{t}".', "{t}.", "The form is: {t}."), t=scene.lines[0].text)  # fmt: skip
         filled = " ".join(line.text for line in scene.lines).lower()
@@ -278,7 +302,10 @@ def _roles(asker: Asker, scene: Scene) -> None:
 def _field(asker: Asker, line: Line) -> None:
     key, _, value = " ".join(line.cells).partition(":")
     if value.strip():
-        asker.add(("What is the {k} on the form?", "Which {k} did they write?", "What {k} did they put?", "Can you find the {k}?", "What is entered for {k}?", "What does it say under {k}?", "What is filled in for {k}?", "{k}, please.", "What is the {k}?", "Which {k} is given?", "What does it say for {k}?", "{k}?",
+        asker.add(("What is the {k} on the form?", "Which {k} did they write?", "What {k} did they put?",
+            "Can you find the {k}?", "What is entered for {k}?", "What does it say under {k}?",
+            "What is filled in for {k}?", "{k}, please.", "What is the {k}?", "Which {k} is given?",
+            "What does it say for {k}?", "{k}?",
         "Tell me the {k}.", "What was written as {k}?", "What did they enter as {k}?", "And the {k}?",
         "What does the field {k} hold?"),
                   ("The {k} is {v}.", "{v}.", "It says {v}."), k=key.strip().lower(), v=value.strip())  # fmt: skip

@@ -76,7 +76,8 @@ def questions(scene: Scene) -> Iterator[Question]:
         by = dict(scene.shapes)
         yield Question("honesty", _asked(rng, "print.absent"), unseen=True)
         for place, others in (("bottom", ("top", "middle")), ("top", ("bottom", "middle"))):
-            yield Question("reading", _asked(rng, f"colour.{place}"), (by[place],), tuple(by[other] for other in others))
+            rivals = tuple(by[other] for other in others)
+            yield Question("reading", _asked(rng, f"colour.{place}"), (by[place],), rivals)
     else:
         yield from {"receipt": _receipt, "menu": _menu, "table": _table, "form": _form}.get(scene.kind, _words)(
             scene, rng

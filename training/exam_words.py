@@ -1,5 +1,8 @@
-"""The exam's wordings, by what is asked. Somebody wrote them who knew neither the training's wordings nor the look-up's words,
-as people type; those that training happened to have word for word were left out (`tests/test_lookup.py` looks)."""
+"""The exam's wordings, by what is asked.
+
+Somebody wrote them who knew neither the training's wordings nor the look-up's words, as people type; those that training
+happened to have word for word were left out (`tests/test_lookup.py` looks).
+"""
 
 from __future__ import annotations
 

@@ -62,7 +62,8 @@ def _stray(rng: random.Random) -> tuple[TextLine, ...]:
     names = lists("train")
     found = []
     for row in range(count):
-        word = rng.choice((*names["shops"], *names["signs"], *names["towns"], str(rng.randint(1, 9999)), "SM", "1L", "ho", "EXIT"))
+        word = rng.choice((*names["shops"], *names["signs"], *names["towns"], str(rng.randint(1, 9999)), "SM",
+            "1L", "ho", "EXIT"))
         left, top = rng.uniform(0, 0.7), 0.1 + 0.25 * row + rng.uniform(0, 0.2)
         found.append(TextLine(word, 0.8, (left, top, left + 0.2, top + rng.uniform(0.02, 0.1)), row))
     return tuple(found)

@@ -86,14 +86,17 @@ def _plain_names() -> tuple[str, ...]:
     return tuple(name for name in names if not held & {*name.lower().split()} and len(name) < 24)
 
 
-_BEGIN = "Ar Bel Cor Da El Fen Gar Hol Is Jor Kel Lo Mar Nor Os Pel Qui Ran Sol Tam Ul Ver Wil Yar Zan Bro Cla Dri Fre Gri Pla Sto Tre".split()
+_BEGIN = (
+    "Ar Bel Cor Da El Fen Gar Hol Is Jor Kel Lo Mar Nor Os Pel Qui Ran Sol Tam Ul Ver Wil Yar Zan Bro Cla Dri Fre Gri "
+    "Pla Sto Tre"
+).split()
 _MIDDLE = "a e i o u an en ir ol am ev ist ond el er al ing ev ud am ax".split()
 _END = "by ton ville mond sen ra na to dex ley ford wick lin ska mar tis burg den ka rin dale via po nix".split()
 
 
 def varied(words: dict[str, list[str]], rng: random.Random) -> dict[str, list[str]]:
-    """The lists with names that no list holds, plain and invented ones: a reader that has met thirty goods learns thirty goods,
-    one that meets thousands learns to copy."""
+    """The lists with names that no list holds, plain and invented ones: a reader that has met thirty goods learns
+    thirty goods, one that meets thousands learns to copy."""
 
     def invented() -> str:
         return rng.choice(_BEGIN) + rng.choice(_MIDDLE) * (rng.random() < 0.6) + rng.choice(_END)
@@ -106,7 +109,8 @@ def varied(words: dict[str, list[str]], rng: random.Random) -> dict[str, list[st
         return list(dict.fromkeys(make() for _ in range(most)))
 
     def two() -> str:
-        return f"{rng.choice((plain, invented))()} {rng.choice(('Market', 'House', 'Corner', 'Fair', 'Club', 'Room', 'Place', 'Days', 'Evening', 'Hall'))}"
+        kinds = ("Market", "House", "Corner", "Fair", "Club", "Room", "Place", "Days", "Evening", "Hall")
+        return f"{rng.choice((plain, invented))()} {rng.choice(kinds)}"
 
     made = {topic: several(plain) for topic in ("goods", "dishes", "products", "causes")}
     made |= {topic: several(invented) for topic in ("regions", "names", "surnames", "towns", "sports")}

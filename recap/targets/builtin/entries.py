@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, NamedTuple
 from .chart import Chart, counted, said
 from .facts import when
 from .numbers import plain
-from .wording import LIKELY, PAGES, SURE
 from .plain_words import (
     ALL_TOGETHER,
     CHANGE,
@@ -32,6 +31,7 @@ from .plain_words import (
     TOTAL,
     words_of,
 )  # fmt: skip
+from .wording import LIKELY, PAGES, SURE
 
 if TYPE_CHECKING:
     from .evidence import Evidence
@@ -157,7 +157,8 @@ def _of_lines(evidence: Evidence) -> Iterator[Entry]:
 
 
 def _of_object(evidence: Evidence) -> Iterator[Entry]:
-    """What the classifier is sure of, or takes for likely, by the words that ask for it. Pages of text have no object."""
+    """What the classifier is sure of, or takes for likely, by the words that ask for it. Pages of text have no
+    object."""
     (best, confidence), *_ = evidence.objects or (("", 0.0),)
     if confidence < LIKELY or best in PAGES and len(evidence.rows) >= 4:
         return

@@ -55,9 +55,11 @@ TOTAL = (
 ALL_TOGETHER = ("total", "sum", "altogether", "combined", "everything", "add")
 CHANGE = ("change", "back")
 TITLE = ("title", "heading", "headline", "caption", "called", "topic", "header")
-OBJECT = ("object", "animal", "thing", "subject", "identify", "describe", "recognise", "recognize", "vehicle", "food", "plant",
-          "building", "what is this", "what is it", "what is that", "what do you see", "what can see", "what kind", "what in it",
-          "picture show", "photo show", "image show", "picture of", "photo of", "image of", "looking at")  # fmt: skip
+OBJECT = (
+    *"object animal thing subject identify describe recognise recognize vehicle food plant building".split(),
+    "what is this", "what is it", "what is that", "what do you see", "what can see", "what kind", "what in it",
+    "picture show", "photo show", "image show", "picture of", "photo of", "image of", "looking at",
+)  # fmt: skip
 FIRST_LINE = (*TITLE, "first", "top", "begin", "start", "biggest", "largest", "big", "large", "event", "form")
 SELLER = tuple(
     "shop store seller market sold issued bought restaurant cafe menu business company place purchase merchant".split()
@@ -77,7 +79,8 @@ ASKED_FOR = {
 FIELDS = (
     ("phone", "telephone", "tel", "mobile", "cell"), ("email", "e-mail", "mail"), ("city", "town"),
     ("signature", "signed"), ("address", "street"), ("nationality",), ("birthday", "birth", "born"),
-    ("course", "class"), ("age", "old"), ("gender", "sex"), ("job", "occupation", "profession"), ("country",), ("postcode", "zip"),
+    ("course", "class"), ("age", "old"), ("gender", "sex"), ("job", "occupation", "profession"), ("country",),
+    ("postcode", "zip"),
     ("surname",), ("member", "membership"), ("date", "day"),
 )  # fmt: skip
 """What forms ask for; words of a group mean the same."""
