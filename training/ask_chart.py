@@ -153,7 +153,8 @@ def _values(asker: Asker, marks: list[Mark], counted: str, evidence: Evidence) -
             ("From first to last it {t}.", "It {t}."),
                 t=trend.split("From first to last it ")[1].rstrip("."))  # fmt: skip
     absent = absent_words(rng, evidence, ("regions", "products", "causes", "sports", "names", "goods"), 2)
-    others = [word for word in (str(rng.randint(1900, 2040)), *MONTHS, *DAYS) if word not in evidence.to_text()]
+    said = evidence.to_text()
+    others = [word for word in (str(rng.randint(1900, 2040)), *MONTHS, *DAYS) if word not in said and word[:3] not in said]
     for missing in (*absent, rng.choice(others)):
         add(
             (

@@ -25,7 +25,8 @@ _BEFORE = re.compile(
     r"how (?:much|many|high|big|large|expensive) (?:is|are|was|were|does|do|did|for|would)|(?:what|how) about|"
     r"what (?:does|do|did|would|will) (?=.* (?:cost|reach|come to|stand at|set me))|"
     r"(?:is|are|was|were) there|(?:can|could|do|did|have) you (?:see|seen|spot|find|found|notice|have)|"
-    r"(?:do|does) (?:they|it) (?:have|sell|offer)|any(?: sign of)?|sign of|tell me|find|show me|point (?:out|to)|"
+    r"(?:do|does) (?:they|it) (?:have|sell|offer)|any sign of|"
+    r"(?:tell me|find|show me|point (?:out|to))(?= (?:a|an|the|any) )|"
     r"where(?:'s| is| are)|contains?|includes?|charge for|pay for|belongs to|"
     r"(?:want|like|buy|order|have|get)(?= (?:a|an|the|some|one) )|does(?= .* (?:appear|exist|show up))|"
     r"is(?= (?:a|an) )|has it got"
@@ -41,12 +42,13 @@ _END = frozenset(
 """Words behind a thing that are no part of its name."""
 
 
-def missing(question: str, known: Collection[str], form: bool = False) -> list[str]:
+def missing(question: str, known: Collection[str], letters: str = "", form: bool = False) -> list[str]:
     """Names and things of the question whose telling word is not among the known ones, at most `MOST`; of a form also
-    the fields that it might have. Empty for a question of more than 600 letters."""
+    the fields that it might have. `letters`: what was read, small, without spaces, which text readers lose. Empty for a
+    question of more than 600 letters."""
     if len(question) > _LONGEST:
         return []
-    absent = [thing for thing in _things(question) if _unknown(thing, known)]
+    absent = [thing for thing in _things(question) if _unknown(thing, known, letters)]
     if form:
         asked = words_of(question)
         absent += [group[0] for group in FIELDS if asked & {*group} and not known & {*group}]
@@ -59,8 +61,10 @@ def missing(question: str, known: Collection[str], form: bool = False) -> list[s
 
 def lacks(question: str, holds: Collection[str]) -> str:
     """The first of "text", "price", "time" and "date" that the question asks for and that is not among what the
-    pictures hold; "" for none."""
-    asked = words_of(question[:_LONGEST])
+    pictures hold; "" for none, and for a question of more than 600 letters."""
+    if len(question) > _LONGEST:
+        return ""
+    asked = words_of(question)
     for kind, words in ASKED_FOR.items():
         if kind not in holds and (asked & {*words} or kind == "price" and "how much" in question.lower()):
             return kind
@@ -69,7 +73,8 @@ def lacks(question: str, holds: Collection[str]) -> str:
 
 def _things(question: str) -> Iterator[str]:
     """Capitalised names inside a sentence, years, and what stands where one asks for things."""
-    yield from (match.group() for match in _NAME.finditer(question))
+    if not question.isupper():
+        yield from (match.group() for match in _NAME.finditer(question) if not match.group().startswith(("I'", "I’")))
     small = question.lower()
     alone = _ALONE.fullmatch(small)
     for match in (*_BEFORE.finditer(small), *((alone,) if alone else ())):
@@ -83,7 +88,7 @@ def _things(question: str) -> Iterator[str]:
             yield question[begin : begin + len(" ".join(kept))]
 
 
-def _unknown(thing: str, known: Collection[str]) -> bool:
+def _unknown(thing: str, known: Collection[str], letters: str) -> bool:
     """Whether its last telling word, which mostly says what it is, is not known in any form: "phone" of "phone
     number"."""
     words = map(stem, thing.lower().split())
@@ -91,4 +96,5 @@ def _unknown(thing: str, known: Collection[str]) -> bool:
     if not telling:
         return False
     last = telling[-1]
-    return last not in known and not any(word[:5] == last[:5] for word in known if len(word) > 4)
+    alike = last in letters or any(word[:5] == last[:5] for word in known if len(word) > 4)
+    return last not in known and not alike

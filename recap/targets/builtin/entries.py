@@ -22,6 +22,8 @@ from .plain_words import (
     ITEMS,
     LAST_LINE,
     LOW,
+    NO_OBJECT,
+    NO_TOTAL,
     OBJECT,
     ROWS,
     SECOND,
@@ -41,7 +43,13 @@ if TYPE_CHECKING:
 _LETTERS = 160  # of an entry
 _AT = {"top": "at the top", "bottom": "at the bottom", "left": "on the left", "right": "on the right",
        "middle": "in the middle"}  # fmt: skip
-_MONEY = re.compile(r"[£$€]|\d[.,]\d\d\b|free", re.I)
+_AMOUNT = re.compile(r"[£$€\d]|free", re.I)
+_CLOCK = re.compile(r"\b\d{1,2}[.:]\d\d\b|\b\d{1,2} (?:to|-|–) \d{1,2}\b|noon|midnight|o.clock", re.I)
+_DAY = re.compile(
+    r"\d{1,2}[./ -]\d{1,2}[./ -]\d\d|\b\d{1,2}[/ -]\d{1,2}\b|\b(?:19|20)\d\d\b|"
+    r"\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|mon|tue|wed|thu|fri|sat|sun)", re.I
+)  # fmt: skip
+"""What may be an amount, a time or a day: wide, for where one of these is found it cannot be said that there is none."""
 _TIMES = frozenset("jan feb mar apr may jun jul aug sep oct nov dec mon tue wed thu fri sat sun".split())
 
 
@@ -54,6 +62,8 @@ class Entry(NamedTuple):
     kind: str = "name"
     """ "name": printed there, some of its words may do where nothing else is found; "cell": a cell by row and column;
     "word": a plain word for what was computed; "weak": one that means this only where nothing better is found."""
+    unless: frozenset[str] = frozenset()
+    """Words of a question that rule it out."""
 
 
 @dataclass(frozen=True)
@@ -63,6 +73,8 @@ class Index:
     entries: tuple[Entry, ...]
     known: frozenset[str]
     """Every word of the evidence."""
+    letters: str = ""
+    """Letters and digits of the text that was read, small, without spaces: a reader loses some."""
     form: bool = False
     """Whether it is a form: three fields with names, or more, and no prices."""
     listed: bool = False
@@ -78,20 +90,33 @@ def index_of(evidence: Evidence) -> Index:
         for entry in dict.fromkeys(_all(evidence))
     )
     form = len([*_fields(evidence.rows)]) >= 3 and not evidence.facts.priced
-    listed = bool(evidence.text) or evidence.chart is not None
-    return Index(entries, frozenset(words_of(evidence.to_text())), form, listed, frozenset(_holds(evidence)))
+    written = " ".join(row.text for row in evidence.rows)
+    letters = "".join(filter(str.isalnum, written.lower()))
+    known = frozenset(words_of(evidence.to_text()) | words_of(written))
+    return Index(entries, known, letters, form, _listed(evidence), frozenset(_holds(evidence)))
+
+
+def _listed(evidence: Evidence) -> bool:
+    """Whether what it shows is text or a chart. In a photo there is more than was recognised, whatever is written on it."""
+    if evidence.chart is not None or not evidence.text:
+        return evidence.chart is not None
+    (best, confidence), *_ = evidence.objects or (("", 0.0),)
+    return bool(evidence.facts.kind) or best in PAGES or confidence < LIKELY
 
 
 def _holds(evidence: Evidence) -> Iterator[str]:
     if evidence.text or evidence.text is None:
         yield "text"
+    written = " ".join(row.text for row in evidence.rows)
     dates, days, times = when(evidence.rows)
+    for found in (*dates, *times):
+        written = written.replace(found, " ")
     open_ended = evidence.chart is not None or evidence.facts.table is not None or not evidence.text
-    if open_ended or _MONEY.search(" ".join(row.text for row in evidence.rows)):
+    if open_ended or _AMOUNT.search(written):
         yield "price"
-    if open_ended or times:
+    if open_ended or times or _CLOCK.search(written):
         yield "time"
-    if open_ended or dates or days or times:
+    if open_ended or dates or days or times or _DAY.search(written):
         yield "date"
 
 
@@ -113,8 +138,8 @@ def _all(evidence: Evidence) -> Iterator[Entry]:
             yield Entry(f"colour {place}", f"{name} is the colour {_AT[place]}", "word")
 
 
-def _weak(words: Iterable[str], text: str) -> Iterator[Entry]:
-    return (Entry(word, text, "weak") for word in words)
+def _weak(words: Iterable[str], text: str, unless: frozenset[str] = frozenset()) -> Iterator[Entry]:
+    return (Entry(word, text, "weak", unless) for word in words)
 
 
 def _of_rows(rows: list[Row]) -> Iterator[Entry]:
@@ -160,9 +185,9 @@ def _of_object(evidence: Evidence) -> Iterator[Entry]:
     """What the classifier is sure of, or takes for likely, by the words that ask for it. Pages of text have no
     object."""
     (best, confidence), *_ = evidence.objects or (("", 0.0),)
-    if confidence < LIKELY or best in PAGES and len(evidence.rows) >= 4:
+    if confidence < LIKELY or best in PAGES:
         return
-    yield from _weak(OBJECT, f"the object is {'' if confidence >= SURE else 'probably '}{best}")
+    yield from _weak(OBJECT, f"the object is {'' if confidence >= SURE else 'probably '}{best}", NO_OBJECT)
 
 
 def _of_chart(chart: Chart) -> Iterator[Entry]:
@@ -210,7 +235,7 @@ def _of_table(facts: Facts) -> Iterator[Entry]:
     yield from _counts(ROWS, f"{len(table.body)} rows")
     for head, top, low in facts.extremes:
         money, years = words_of(head) & {"price", "cost"}, words_of(head) & {"age"}
-        for words, (name, value), rank in (((*HIGH, "top"), top, "highest"), (LOW, low, "lowest")):
+        for words, (name, value), rank in ((HIGH, top, "highest"), (LOW, low, "lowest")):
             text = f"the {rank} {head} is {value}, {name}"
             yield from (Entry(f"{head} {word}", text, "word") for word in words)
             if money:
@@ -221,7 +246,7 @@ def _of_table(facts: Facts) -> Iterator[Entry]:
 
 def _of_prices(facts: Facts) -> Iterator[Entry]:
     if facts.total is not None:
-        yield from _weak(TOTAL, f"{facts.total[0]}: {facts.total[1]}")
+        yield from _weak(TOTAL, f"{facts.total[0]}: {facts.total[1]}", NO_TOTAL)
     for label, cost in facts.others:
         if words_of(label) & {*CHANGE}:
             yield from _weak(CHANGE, f"{label}: {cost}")

@@ -18,7 +18,8 @@ _MONTH = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]*"
 _DATE = re.compile(
     rf"\b(?:\d{{1,2}}(?:st|nd|rd|th)? ?{_MONTH}\.?(?: ?\d{{4}})?|"
     rf"{_MONTH}\.? \d{{1,2}}(?:st|nd|rd|th)?\b(?:,? \d{{4}})?|"
-    r"\d{4}-\d\d-\d\d|\d{1,2}[./]\d{1,2}[./]\d{2,4})"
+    r"\d{4}-\d\d-\d\d|\d{1,2}[./]\d{1,2}[./]\d{2,4})",
+    re.I,
 )
 _TIME = re.compile(r"\b\d{1,2}[:.]\d\d ?(?:[ap]\.?m\.?)?(?!\d|\.\d)|\b\d{1,2} ?[ap]\.?m\b\.?", re.I)
 _DAY = re.compile(r"\b(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day\b", re.I)

@@ -8,6 +8,7 @@ does not is said too.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 
 from .absent import lacks, missing
@@ -26,7 +27,8 @@ def found(question: str, pictures: Sequence[Index]) -> str:
     does "Anna, City" leave out "Anna".
     """
     asked = words_of(question)
-    named = [(words, entry) for picture in pictures for entry in picture.entries if (words := words_of(entry.name))]
+    entries = (entry for picture in pictures for entry in picture.entries if not entry.unless & asked)
+    named = [(words, entry) for entry in entries if (words := words_of(entry.name)) and _meant(entry.name, question)]
     absent = _absent(question, pictures)
     whole = [(words, entry) for words, entry in named if words <= asked and entry.kind != "weak"]
     if absent:
@@ -34,14 +36,19 @@ def found(question: str, pictures: Sequence[Index]) -> str:
     best = [entry for words, entry in whole if not any(words < others for others, _ in whole)]
     if not best and not absent:
         best = _partly(named, asked)
-        plain = _longest([(words, entry) for words, entry in named if words <= asked and entry.kind == "weak"])
+        plain = _most_asked([(words, entry) for words, entry in named if words <= asked and entry.kind == "weak"])
         best = [*plain, *best] if not any(": " in entry.text for entry in best) else best
     told = list(dict.fromkeys(entry.text for entry in best))[:MOST]
     parts = [f"The picture says: {'; '.join(told)}."] if told else []
     return " ".join([*parts, *(f"No {thing} in the picture." for thing in absent)])
 
 
-def _longest(matched: list[tuple[set[str], Entry]]) -> list[Entry]:
+def _meant(name: str, question: str) -> bool:
+    """A label of one letter is no word of the sentence: it stands there as it is printed."""
+    return len(name) > 1 or re.search(rf"(?<!\w){re.escape(name)}(?!\w)(?!')", question) is not None
+
+
+def _most_asked(matched: list[tuple[set[str], Entry]]) -> list[Entry]:
     """Of entries for plain words, those whose text most words ask for: "day of purchase" means the date, not the
     shop."""
     votes: dict[str, int] = {}
@@ -66,7 +73,8 @@ def _absent(question: str, pictures: Sequence[Index]) -> list[str]:
 
     things = []
     if any(picture.listed for picture in pictures):
-        things = missing(question, joint(one.known for one in pictures), any(one.form for one in pictures))
+        things = missing(question, joint(one.known for one in pictures), "".join(one.letters for one in pictures),
+                         any(one.form for one in pictures))  # fmt: skip
     if not things and pictures and (kind := lacks(question, joint(one.holds for one in pictures))):
         things = [kind]
     return things

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import re
 
-_WORD = re.compile(r"[^\W_]+(?:[.:'’@-][^\W_]+)*")
+_WORD = re.compile(r"[^\W_]+(?:(?:[.'’@-]|(?<=\d):(?=\d))[^\W_]+)*")
+_CALENDAR = frozenset(
+    "january february march april june july august september october november december monday tuesday wednesday thursday "
+    "friday saturday sunday".split()
+)
 
 def words_of(text: str) -> set[str]:
     """The words of a text, small, without plural endings."""
@@ -12,7 +16,9 @@ def words_of(text: str) -> set[str]:
 
 
 def stem(word: str) -> str:
-    """Without the ending of a plural or a genitive, and as spelled in Britain."""
+    """Without the ending of a plural or a genitive, as spelled in Britain, months and days by three letters."""
+    if word in _CALENDAR:
+        return word[:3]
     word = word.removesuffix("'s").removesuffix("’s").replace("color", "colour")
     if len(word) > 4 and word.endswith("ies"):
         return word[:-3] + "y"
@@ -28,9 +34,8 @@ COMMON = frozenset(
 )
 """Words that name nothing by themselves."""
 HIGH = tuple(
-    "largest biggest highest greatest most maximum max top leader leading winner winning tallest best strongest peak "
-    "first".split()
-)
+    "largest biggest highest greatest most maximum max leader leading winner winning tallest best strongest peak".split()
+) + ("top one", "on top", "come first", "rank first", "first place", "top category")
 LOW = tuple("smallest lowest least fewest minimum min bottom worst shortest weakest tiniest lightest poorest".split())
 SECOND = ("second", "runner", "runner-up")
 DEAR = ("most expensive", "expensive", "dearest", "costliest", "priciest", "highest price", "cost most", "most money",
@@ -70,23 +75,28 @@ TIME = ("time", "hour", "clock", "o'clock", "start", "begin")
 ROWS = ("row", "entry", "line", "people", "person", "name", "record")
 ITEMS = ("item", "thing", "product", "dish", "article", "price", "meal")
 ASKED_FOR = {
-    "text": ("text", "written", "printed", "read", "word", "letter", "writing"),
+    "text": ("text", "written", "printed", "read", "writing"),
     "price": ("price", "cost", "expensive", "fee", "pay", "charge"),
     "time": ("time", "hour", "clock", "o'clock"),
     "date": ("date", "day", "month", "year", "when"),
 }
 """What a picture as a whole may lack, and the words that ask for it."""
+NO_OBJECT = frozenset("colour time day date size month year text written printed price cost many much number word".split())
+"""Words of questions that ask for something else than what the picture shows."""
+NO_TOTAL = frozenset("tip tax vat cash card change discount service deposit back".split())
+"""Words of questions about money that ask for something else than the total."""
 FIELDS = (
-    ("phone", "telephone", "tel", "mobile", "cell"), ("email", "e-mail", "mail"), ("city", "town"),
-    ("signature", "signed"), ("address", "street"), ("nationality",), ("birthday", "birth", "born"),
-    ("course", "class"), ("age", "old"), ("gender", "sex"), ("job", "occupation", "profession"), ("country",),
+    ("phone", "telephone", "tel", "mobile", "cell"), ("email", "e-mail"), ("city", "town"),
+    ("signature", "signed"), ("address", "street"), ("nationality",), ("birthday", "birth", "born", "dob"),
+    ("course",), ("age",), ("gender", "sex"), ("job", "occupation", "profession"), ("country",),
     ("postcode", "zip"),
-    ("surname",), ("member", "membership"), ("date", "day"),
+    ("surname",), ("membership",), ("date", "day"),
 )  # fmt: skip
 """What forms ask for; words of a group mean the same."""
 GENERAL = words_of(
     " ".join((*HIGH, *LOW, *SECOND, *DEAR, *CHEAP, *TOTAL, *ALL_TOGETHER, *TITLE, *FIRST_LINE, *SELLER, *LAST_LINE))
 ) | frozenset(
+    "english french german spanish italian chinese japanese json markdown html csv euro euros dollar dollars pounds "
     "text title heading headline image photo photograph chart graph diagram bar slice point column table cell page "
     "item dish total bill sum change cash card tax vat tip receipt menu form sign poster price cost fee colour color "
     "main size width height date day time hour place location venue address event shop store restaurant seller kind "
