@@ -13,11 +13,13 @@ import torch
 from PIL import Image
 
 from ...chat import Message
+from ...pictures import digest, open_picture
 from .. import cpu
+from ..alone import alone
 from ..base import Target
 from ..prompt import Opened, Picture, Prompt
 from ..prompting import PromptTokenizer
-from .front_end import FrontEnd
+from .front_end import LONGEST, FrontEnd
 from .language_model import load_language_model, open_language_model
 from .lookup import entries_of, found
 from .store import Progress
@@ -60,7 +62,8 @@ class BuiltinTarget(Target):
         if chosen == "compiled" and possible and not graphs:
             checkpoint, tokenizer = open_language_model(progress, reader)
             wanted = torch.float32 if dtype == "auto" else getattr(torch, dtype)
-            return cls(checkpoint, tokenizer, runtime=cpu.Passes(checkpoint, wanted, exact))
+            threads = torch.get_num_threads()  # of the passes; the weights are read and merged by one
+            return cls(checkpoint, tokenizer, runtime=alone(lambda: cpu.Passes(checkpoint, wanted, exact, threads)))
         wanted = _natural_dtype(device) if dtype == "auto" else getattr(torch, dtype)
         return cls(*load_language_model(wanted, device, progress, reader), exact, graphs=graphs)
 
@@ -75,11 +78,16 @@ class BuiltinTarget(Target):
         self.front_end.look(Image.new("RGB", (64, 64), "white"))
         super().warm_up(progress)
 
+    def open(self, source: Any) -> Opened:
+        """Decode a picture, no larger than the front end looks at it."""
+        image = open_picture(source, LONGEST)
+        return Opened(image, digest(image))
+
     def see(self, opened: Opened) -> Picture:
         """Let the front end look; this is the whole encoding of a picture, about a second."""
         seen = self.front_end.look(opened.image)
         evidence = seen.to_dict()
-        return Picture(opened.digest, *opened.image.size, evidence=evidence, evidence_text=evidence["words"],
+        return Picture(opened.digest, *seen.size, evidence=evidence, evidence_text=evidence["words"],
                        entries=entries_of(seen))  # fmt: skip
 
     def written(
