@@ -4,7 +4,6 @@ from the first line in the log to a clean end."""
 from __future__ import annotations
 
 import asyncio
-import gc
 import logging
 import os
 import signal
@@ -24,6 +23,7 @@ from .frames import Restful
 from .gate import Gate
 from .inputs import Checked
 from .limits import Limits
+from .opening import long_lived
 from .policy import OnlyThisServer
 from .theme import look
 from .uploads import discard, tidy
@@ -97,13 +97,6 @@ def closing(worker: Worker) -> bool:
     return whole
 
 
-def long_lived() -> None:
-    """What is loaded by now stays: the collector of garbage need not look through it again, which takes 0.4 s each time, in
-    which no token comes and no view."""
-    gc.collect()
-    gc.freeze()
-
-
 def serve(page: Checked, worker: Worker, port: int | None, folder: Path, enabled: dict[str, Any]) -> None:
     """Serve the page until SIGTERM or Ctrl-C, and end the process: with 0, within some ten seconds. `folder` holds what was
     uploaded; `enabled` is told in the log."""
@@ -120,6 +113,7 @@ def serve(page: Checked, worker: Worker, port: int | None, folder: Path, enabled
         _, address, _ = page.launch(**options(page), server_port=port)
     except OSError as error:
         raise SystemExit(f"RECAP Studio cannot start: {error}") from None
+    long_lived()
     print(f"RECAP Studio is at {address} and loads {enabled['model']} meanwhile. Ctrl-C ends it.", flush=True)
     log.info("started", extra={"facts": enabled})
     if enabled["log"] == "text":

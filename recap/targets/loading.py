@@ -89,6 +89,17 @@ def load_target(
     return wrap(model, _processor(name, config), exact=exact, name=name, graphs=graphs)
 
 
+def import_for(name: str) -> None:
+    """Import what loading this model will need, so that the thread that loads it imports nothing of weight."""
+    if name == "builtin":
+        from .builtin import import_parts
+
+        return import_parts()
+    from transformers import AutoModelForImageTextToText, AutoProcessor  # noqa: F401
+
+    from . import runtime  # noqa: F401
+
+
 def wrap(
     model: torch.nn.Module, processor: Any, exact: bool | str = "auto", name: str = "", graphs: bool = False
 ) -> Target:

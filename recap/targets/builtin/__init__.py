@@ -19,10 +19,11 @@ from ..alone import alone
 from ..base import Target
 from ..prompt import Opened, Picture, Prompt
 from ..prompting import PromptTokenizer
-from .front_end import LONGEST, FrontEnd
+from .front_end import FrontEnd
 from .language_model import load_language_model, open_language_model
 from .lookup import entries_of, found
 from .store import Progress
+from .text_reader import LONGEST
 
 COMPILED_DTYPES = ("auto", "float32", "bfloat16")
 """Of the compiled passes. Their arithmetic is float32 in each, so "auto" calls it by its name."""
@@ -121,6 +122,15 @@ class BuiltinTarget(Target):
             return ""
         words = " ".join(part for part in message.parts if isinstance(part, str))
         return found(words, [entry for picture in pictures for entry in picture.entries])
+
+
+def import_parts() -> None:
+    """Import the foreign parts, of which each is otherwise imported when it is first used."""
+    from transformers import PreTrainedTokenizerFast  # noqa: F401
+
+    from .text_reader import import_parts
+
+    import_parts()
 
 
 def _natural_dtype(device: str) -> torch.dtype:

@@ -21,7 +21,7 @@ from .colours import colours, colours_by_place
 from .evidence import Evidence
 from .sources import ensure
 from .store import Progress
-from .text_reader import LONGEST, TextReader
+from .text_reader import TextReader
 
 CLASSES = 1000
 TOP = 5
@@ -32,7 +32,7 @@ class Eyes(Protocol):
     """Anything that looks at a picture and writes down what it saw."""
 
     def look(self, image: Image.Image) -> Evidence:
-        """What is in an upright RGB image of any size; a longer side than `LONGEST` brings nothing."""
+        """What is in an upright RGB image of any size; a longer side than `text_reader.LONGEST` brings nothing."""
 
 
 class FrontEnd:

@@ -36,8 +36,7 @@ class TextReader:
         spec = find_spec("rapidocr")
         if spec is None or not spec.submodule_search_locations:
             raise ImportError("the package rapidocr is missing; run `pip install -r requirements.txt`")
-        # onnxruntime reports to its maker unless this is set before it is loaded
-        os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
+        import_parts()
         from omegaconf import flag_override
         from rapidocr import RapidOCR
 
@@ -76,6 +75,15 @@ class TextReader:
                 low, high = corners.min(0).clip(0, 1), corners.max(0).clip(0, 1)
                 found.append((text, float(score), (*low.tolist(), *high.tolist())))
         return tuple(in_reading_order(found))
+
+
+def import_parts() -> None:
+    """Import RapidOCR and its engine."""
+    # onnxruntime reports to its maker unless this is set before it is loaded
+    os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
+    import rapidocr
+    import rapidocr.ch_ppocr_det
+    import rapidocr.inference_engine.onnxruntime  # noqa: F401
 
 
 def _session(model: str, threads: int) -> Any:
