@@ -31,7 +31,7 @@ from studio.desk import Desk
 from studio.examples import examples
 from studio.limits import Limits
 from studio.metrics import Metrics
-from studio.serving import serve
+from studio.serving import serve, unserved
 from studio.views import views
 from studio.worker import Worker
 from visual import summary
@@ -153,7 +153,8 @@ def opened(chosen: argparse.Namespace, limits: Limits, watched: bool | str) -> t
 
 def _page(worker: Worker, metrics: Metrics, watched: bool | str) -> tuple[inputs.Checked, Path]:
     folder = uploads.prepare()
-    return build(worker, metrics, watched).queue(default_concurrency_limit=None, max_size=MOST_EVENTS), folder
+    with unserved():
+        return build(worker, metrics, watched).queue(default_concurrency_limit=None, max_size=MOST_EVENTS), folder
 
 
 def main(begun: opening.Opening | None = None) -> None:

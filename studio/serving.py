@@ -10,13 +10,15 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 from fastapi import FastAPI
 from gradio import mount_gradio_app
+from gradio.routes import App
 from starlette.middleware import Middleware
 
 from .frames import Restful
@@ -55,6 +57,13 @@ def options(page: Checked) -> dict[str, Any]:
         "max_threads": limits.running + limits.waiting + 64,
         "app_kwargs": {"middleware": [Middleware(OnlyThisServer), gate, Middleware(Restful)], "routes": page.routes},
     }  # fmt: skip
+
+
+@contextmanager
+def unserved() -> Iterator[None]:
+    """While a page is made, gradio makes a server for it three times over; `launch` and `mounted` make the one that serves."""
+    with patch.object(App, "create_app", lambda *_, **__: None):
+        yield
 
 
 def mounted(page: Checked, folder: Path) -> FastAPI:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import unicodedata
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 from PIL import Image
@@ -81,9 +83,13 @@ def import_parts() -> None:
     """Import RapidOCR and its engine."""
     # onnxruntime reports to its maker unless this is set before it is loaded
     os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
-    import rapidocr
-    import rapidocr.ch_ppocr_det
-    import rapidocr.inference_engine.onnxruntime  # noqa: F401
+    from omegaconf import OmegaConf
+
+    # it reads one long list of models at its import, twice, for half a second each time
+    with patch.object(OmegaConf, "load", cache(OmegaConf.load)):
+        import rapidocr
+        import rapidocr.ch_ppocr_det
+        import rapidocr.inference_engine.onnxruntime  # noqa: F401
 
 
 def _session(model: str, threads: int) -> Any:
