@@ -12,7 +12,7 @@ import torch
 from PIL import Image
 
 from recap.pictures import open_picture
-from recap.targets.builtin import front_end, lite0, text_reader
+from recap.targets.builtin import BuiltinTarget, front_end, lite0, text_reader
 from recap.targets.builtin.colours import NAMES, colours, name_pixels
 from recap.targets.builtin.evidence import Evidence, TextLine
 from recap.targets.builtin.front_end import FrontEnd, class_names
@@ -85,6 +85,18 @@ def test_any_size_gives_evidence(eyes, size):
     assert evidence.problems == () and evidence.size == size
     assert len(evidence.objects) == 5 and evidence.text == () and evidence.colours == (("black", 1.0),)
     assert "I am not sure what the main object is." in evidence.to_text()
+
+
+def test_a_large_picture_is_seen_at_reading_size_and_its_own_size_is_told(eyes, tmp_path):
+    path = tmp_path / "scan.jpg"
+    receipt = open_picture(EXAMPLES / "receipt.png")
+    receipt.resize((receipt.width * 5, receipt.height * 5), Image.Resampling.BICUBIC).save(path, quality=90)
+    opened = BuiltinTarget.open(None, path)
+    assert max(opened.image.size) == text_reader.LONGEST
+    large, small = eyes.look(opened.image), eyes.look(receipt)
+    assert large.size == (receipt.width * 5, receipt.height * 5) and large.chart is None
+    words = [[row.replace(" ", "") for row in rows(evidence)] for evidence in (large, small)]  # spaces come and go with the scale
+    assert words[0] == words[1] and large.objects[0][0] == small.objects[0][0]
 
 
 def test_text_in_a_long_strip_is_found_at_its_place(eyes):
