@@ -4,6 +4,7 @@ from the first line in the log to a clean end."""
 from __future__ import annotations
 
 import asyncio
+import importlib
 import logging
 import os
 import signal
@@ -130,6 +131,7 @@ def serve(page: Checked, worker: Worker, port: int | None, folder: Path, enabled
         changed = ", ".join(f"{name}={value}" for name, value in enabled.items() if usual.get(name, value) != value)
         metrics = f"on, {enabled['metrics']}" if enabled["metrics"] else "off"
         print(f"Metrics: {metrics}. Limits: {changed or 'the defaults'} (docs/serving.md).", flush=True)
+    importlib.import_module("networkx")  # of the first tree that is drawn
     while not over.wait(_TIDY_SECONDS):
         _tidy(page, folder)
     print("Closing, which takes some seconds while pages are open.", flush=True)
