@@ -88,6 +88,13 @@ def whole_size(image: Image.Image) -> tuple[int, int]:
     return image.info.get(_WHOLE, image.size)
 
 
+def plain(image: Image.Image, colour: tuple[int, int, int]) -> Image.Image:
+    """An opened picture's size and whole size in one colour."""
+    made = Image.new("RGB", image.size, colour)
+    made.info = {key: image.info[key] for key in image.info if key == _WHOLE}
+    return made
+
+
 def digest(image: Image.Image) -> str:
     """32 hex digits that depend on mode, size, whole size and pixels only: equal pictures share it on every machine and
     run."""

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from recap import pictures
-from recap.pictures import PictureError, digest, open_picture, whole_size
+from recap.pictures import PictureError, digest, open_picture, plain, whole_size
 
 QUADRANTS = ((220, 30, 30), (30, 180, 40), (20, 40, 210), (240, 240, 240))
 
@@ -165,6 +165,14 @@ def test_opened_smaller_a_picture_keeps_its_places_and_knows_its_size(form, orie
     again = open_picture(small, 200)
     assert whole_size(again) == whole.size and digest(again) == digest(small) != digest(whole)
     assert digest(small) != digest(open_picture(np.asarray(small))), "another size is another picture"
+
+
+def test_a_plain_picture_stands_for_another_of_its_size():
+    for image in (open_picture(photo(800, 600), 200), photo()):
+        made = plain(image, (1, 2, 3))
+        assert made.size == image.size and whole_size(made) == whole_size(image)
+        assert whole_size(open_picture(made, 200)) == whole_size(image)
+        assert made.getcolors() == [(image.width * image.height, (1, 2, 3))]
 
 
 def test_a_picture_that_is_small_enough_is_the_same_with_and_without_a_limit():
