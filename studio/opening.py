@@ -1,7 +1,8 @@
 """The first seconds of the app: what was asked for is settled and the model begins to load, before gradio is imported.
 
 Imports are one thread's work, so the packages that load the model come first, in the thread that imports gradio then;
-reading weights beside it costs no time. Two threads that import packages with a common part would risk both.
+reading weights beside it costs no time. Two threads that import packages with a common part would risk both. Nothing of
+weight is imported before the command line and the environment are known to make sense.
 """
 
 from __future__ import annotations
@@ -13,15 +14,16 @@ from collections.abc import Sequence
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import recap
-from recap.targets.loading import default_model, import_for
 
 from . import choosing
 from .limits import Limits
-from .metrics import Metrics
-from .worker import Worker
+
+if TYPE_CHECKING:
+    from .metrics import Metrics
+    from .worker import Worker
 
 
 class Opening(NamedTuple):
@@ -47,7 +49,10 @@ def begin(arguments: Sequence[str] | None = None) -> Opening:
     chosen = parser.parse_args(arguments)
     try:
         log_format, limits, watched, port = choosing.settled(chosen)
-        chosen.model = chosen.model or default_model()
+        if not chosen.model:
+            from recap.targets.loading import default_model
+
+            chosen.model = default_model()
         return Opening(chosen, log_format, limits, watched, port, *loading(chosen, limits))
     except ValueError as error:
         raise SystemExit(str(error)) from None
@@ -55,6 +60,11 @@ def begin(arguments: Sequence[str] | None = None) -> Opening:
 
 def loading(chosen: argparse.Namespace, limits: Limits) -> tuple[Metrics, Worker]:
     """A worker that loads the model that was chosen. Raises ValueError for a file of warm rows that cannot be used."""
+    from recap.targets.loading import import_for
+
+    from .metrics import Metrics
+    from .worker import Worker
+
     warm = _warm(chosen.warm)
 
     def load() -> Any:

@@ -29,10 +29,10 @@ def test_the_built_in_model_needs_no_models_of_transformers() -> None:
     assert done.stdout.strip() == "[]", done.stderr
 
 
-def test_the_model_loads_before_gradio_is_imported() -> None:
-    run = "import sys; from studio import opening; print('gradio' in sys.modules)"
+def test_a_mistake_is_told_before_anything_of_weight_is_imported() -> None:
+    run = "import sys; from studio import opening; print('gradio' in sys.modules, 'torch' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", run], cwd=ROOT, capture_output=True, text=True, timeout=120)
-    assert done.stdout.strip() == "False", done.stderr
+    assert done.stdout.strip() == "False False", done.stderr
 
 
 def test_gradio_writes_no_stubs(monkeypatch: pytest.MonkeyPatch) -> None:
