@@ -21,10 +21,15 @@ test-replicas: setup .venv/.tests-ready
 	$(BIN)/python -m pip install --quiet -r requirements-ray.txt
 	$(BIN)/python -m pytest tests/test_affinity.py tests/test_replicas.py
 
-setup: .venv/.ready assets
+setup: .venv/.ready .venv/.assets
 
 assets: .venv/.ready
 	$(BIN)/python -m recap.targets.builtin.assets
+
+# once: the app itself looks whether the files are still there, and asking here first takes seconds of every start
+.venv/.assets: .venv/.ready
+	$(BIN)/python -m recap.targets.builtin.assets
+	touch $@
 
 bench: setup
 	$(BIN)/python -m recap bench core

@@ -18,16 +18,20 @@ os.environ["GRADIO_ANALYTICS_CACHE_FREQUENCY"] = str(10**9)  # a table of all ev
 os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
 os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
 
+from studio import opening
+
+if __name__ == "__main__":  # the model is read while gradio is imported
+    opening.hurried()
+    BEGUN = opening.begin()
+
 import gradio as gr
 
-import recap
-from recap.targets.loading import default_model
-from studio import choosing, health, inputs, parts, programs, recordings, settings, uploads, wording, words
+from studio import health, inputs, parts, programs, recordings, uploads, wording, words
 from studio.desk import Desk
 from studio.examples import examples
 from studio.limits import Limits
 from studio.metrics import Metrics
-from studio.serving import long_lived, serve
+from studio.serving import serve, unserved
 from studio.views import views
 from studio.worker import Worker
 from visual import summary
@@ -139,56 +143,24 @@ def build(worker: Worker, metrics: Metrics | None = None, watched: bool | str = 
     return page
 
 
-def _warm(path: str | None) -> recap.WarmMemory | None:
-    """The operator's rows for every visitor. Raises ValueError with a sentence that names the variable."""
-    if path is None:
-        return None
-    try:
-        memory = recap.WarmMemory.load(path)
-        memory.require_rows(settings.DEFAULT)
-    except ValueError as error:
-        raise ValueError(f"--warm or WARM_MEMORY: {error}") from None
-    return memory
-
-
 def opened(chosen: argparse.Namespace, limits: Limits, watched: bool | str) -> tuple[inputs.Checked, Worker, Path]:
     """The page around the model that was chosen, which begins to load, its worker, and the folder of uploads. Raises
     ValueError for a file of warm rows that cannot be used."""
-    warm = _warm(chosen.warm)
-
-    def load() -> Any:
-        target = recap.load_target(
-            chosen.model, device=chosen.device, dtype=chosen.dtype, threads=chosen.threads, progress=worker.tell
-        )
-        if warm is not None:
-            warm.require(target.model, target.name, target.runtime.vocabulary)
-            worker.warm = warm
-        target.warm_up(worker.tell)
-        long_lived()
-        return target
-
-    metrics = Metrics()
-    worker = Worker(load, limits, metrics.ended)
-    worker.start()
-    folder = uploads.prepare()
-    page = build(worker, metrics, watched).queue(default_concurrency_limit=None, max_size=MOST_EVENTS)
+    metrics, worker = opening.loading(chosen, limits)
+    page, folder = _page(worker, metrics, watched)
     return page, worker, folder
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(
-        description="Open RECAP Studio in the browser. GRADIO_SERVER_NAME and GRADIO_SERVER_PORT set the address "
-        "(127.0.0.1, and 7860 or the next free port); RECAP_READER=plain takes the built-in model as published; "
-        "docs/serving.md names the other variables."
-    )
-    choosing.add(parser)
-    chosen = parser.parse_args()
-    try:
-        log_format, limits, watched, port = choosing.settled(chosen)
-        chosen.model = chosen.model or default_model()
-        page, worker, folder = opened(chosen, limits, watched)
-    except ValueError as error:
-        raise SystemExit(str(error)) from None
+def _page(worker: Worker, metrics: Metrics, watched: bool | str) -> tuple[inputs.Checked, Path]:
+    folder = uploads.prepare()
+    with unserved():
+        return build(worker, metrics, watched).queue(default_concurrency_limit=None, max_size=MOST_EVENTS), folder
+
+
+def main(begun: opening.Opening | None = None) -> None:
+    """Serve what has begun to load, or what the command line asks for."""
+    chosen, log_format, limits, watched, port, metrics, worker = begun or opening.begin()
+    page, folder = _page(worker, metrics, watched)
     enabled = {
         "model": chosen.model, "dtype": chosen.dtype, "metrics": watched and ("open" if watched is True else "with a token"),
         "log": log_format, "warm": bool(chosen.warm), **limits.described(),
@@ -197,4 +169,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(BEGUN)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from time import perf_counter
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -19,11 +20,13 @@ from .drafter import Draft
 from .methods.base import Proposer
 from .recording import record
 from .targets.base import Target
-from .targets.cache import PackedCache
 from .targets.predictions import Predictions
 from .targets.prompt import Prompt
 from .targets.trees import PackedTree
 from .trace import Step, Trace
+
+if TYPE_CHECKING:
+    from .targets.cache import PackedCache
 
 _SEED_ROWS = 256
 """Prompt rows whose logits are held at once while seeding."""

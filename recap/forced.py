@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 
 from .targets.base import Target
-from .targets.cache import PackedCache
 from .targets.predictions import Predictions
 from .targets.prompt import Prompt
+
+if TYPE_CHECKING:
+    from .targets.cache import PackedCache
 
 _PART = 32
 """Given tokens evaluated in one pass."""

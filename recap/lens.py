@@ -15,6 +15,7 @@ import torch
 from PIL import Image, ImageStat
 
 from .forced import Forced
+from .pictures import plain
 from .targets.base import Target
 from .targets.prompt import Prompt
 from .trace import Lens, Trace
@@ -74,7 +75,8 @@ def looking(target: Target, trace: Trace, images: Sequence[Any], others: Sequenc
 
 def mean_picture(image: Image.Image) -> Image.Image:
     """A picture of the same size in its mean colour."""
-    return Image.new("RGB", image.size, tuple(round(value) for value in ImageStat.Stat(image.convert("RGB")).mean))
+    red, green, blue = (round(value) for value in ImageStat.Stat(image.convert("RGB")).mean)
+    return plain(image, (red, green, blue))
 
 
 class _Said(NamedTuple):

@@ -19,6 +19,7 @@ MAX_PIXELS = 150_000_000
 FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "BMP", "DIB", "TIFF", "PPM", "ICO", "AVIF", "JPEG2000")
 """What Pillow may try. A closed list, because some of its decoders start other programs (EPS) or open other files."""
 
+_WHOLE = ("recap", "whole size")  # in a picture's `info`; what files bring along has strings for keys
 _BAND = 4_000_000  # pixels converted at a time: full-size copies of a huge picture never exist
 _ALPHA = {"RGBA", "LA", "PA", "RGBa", "La"}
 _ORIENTATION = 0x0112
@@ -31,6 +32,7 @@ _UPRIGHT = {
     7: (Image.Transpose.TRANSVERSE,),
     8: (Image.Transpose.ROTATE_90,),
 }
+_ON_ITS_SIDE = (5, 6, 7, 8)
 _READABLE = "JPEG, PNG, WebP, GIF, BMP or TIFF"
 
 # Pillow warns from 89 million pixels on; MAX_PIXELS decides here, and a person's big photo is nothing to warn about.
@@ -41,26 +43,29 @@ class PictureError(ValueError):
     """The source is no picture we can read; the message says which one, why, and what to do."""
 
 
-def open_picture(source: Any) -> Image.Image:
-    """The picture as an upright PIL image, mode RGB, longest side at most `MAX_SIDE`.
+def open_picture(source: Any, longest: int | None = None) -> Image.Image:
+    """The picture as an upright PIL image, mode RGB, longest side at most `longest` pixels, by default `MAX_SIDE`.
 
     `source`: a path, bytes, a binary file object, a PIL image (left as it is), or a uint8 numpy array (H, W),
     (H, W, 1), (H, W, 3) or (H, W, 4). The first frame of an animation or page of a document is taken, alpha is
-    composited onto white, 16-bit and floating-point greys are scaled to 8 bits, EXIF rotation is applied.
+    composited onto white, 16-bit and floating-point greys are scaled to 8 bits, EXIF rotation is applied. A smaller `longest`
+    saves time, most of all in a JPEG, which is decoded no larger than need be; `whole_size` then tells how large it is.
 
     Raises PictureError (a ValueError) for a file that is missing, truncated, too large or no picture, and TypeError
     for a source of another kind.
     """
     if isinstance(source, Image.Image):
-        return _finish(source, "The picture")
+        return _finish(source, "The picture", source.size, longest)
     if isinstance(source, np.ndarray):
-        return _finish(_from_array(source), "The array")
+        image = _from_array(source)
+        return _finish(image, "The array", image.size, longest)
     name, stream, ours = _stream(source)
     try:
         with _open(stream, name) as image:
             _refuse_bomb(image, name)
-            _draft(image)
-            return _finish(image, name)
+            size = image.size
+            _draft(image, longest or MAX_SIDE)
+            return _finish(image, name, size, longest)
     finally:
         if ours:
             stream.close()
@@ -78,9 +83,23 @@ def picture_size(source: Any) -> tuple[int, int]:
             stream.close()
 
 
+def whole_size(image: Image.Image) -> tuple[int, int]:
+    """Width and height that an opened picture would have without `longest`, pixels."""
+    return image.info.get(_WHOLE, image.size)
+
+
+def plain(image: Image.Image, colour: tuple[int, int, int]) -> Image.Image:
+    """An opened picture's size and whole size in one colour."""
+    made = Image.new("RGB", image.size, colour)
+    made.info = {key: image.info[key] for key in image.info if key == _WHOLE}
+    return made
+
+
 def digest(image: Image.Image) -> str:
-    """32 hex digits that depend on mode, size and pixels only: equal pictures share it on every machine and run."""
-    state = hashlib.blake2b(f"{image.mode} {image.width} {image.height} ".encode(), digest_size=16)
+    """32 hex digits that depend on mode, size, whole size and pixels only: equal pictures share it on every machine and
+    run."""
+    whole = image.info.get(_WHOLE, ())
+    state = hashlib.blake2b(" ".join(map(str, (image.mode, *image.size, *whole, ""))).encode(), digest_size=16)
     rows = max(1, _BAND // max(1, image.width))
     for top in range(0, image.height, rows):
         state.update(image.crop((0, top, image.width, min(top + rows, image.height))).tobytes())
@@ -161,9 +180,9 @@ def _too_large(name: str, size: str) -> str:
     return f"{name} has {size} pixels, more than the {MAX_PIXELS:,} allowed. Scale it down and try again."
 
 
-def _draft(image: Image.Image) -> None:
+def _draft(image: Image.Image, longest: int) -> None:
     """Let the JPEG decoder itself scale down by 2, 4 or 8 where the result stays large enough."""
-    scale = MAX_SIDE / max(image.size)
+    scale = longest / max(image.size)
     if image.format in ("JPEG", "MPO") and scale < 1:
         image.draft(None, (max(1, round(image.width * scale)), max(1, round(image.height * scale))))
 
@@ -179,12 +198,19 @@ def _from_array(array: np.ndarray) -> Image.Image:
     return Image.fromarray(np.ascontiguousarray(array))
 
 
-def _finish(image: Image.Image, name: str) -> Image.Image:
+def _finish(image: Image.Image, name: str, size: tuple[int, int], longest: int | None) -> Image.Image:
+    """`size`: before anything was scaled."""
     if 0 in image.size:
         raise PictureError(f"{name} has no pixels ({image.width} x {image.height}). Choose another picture.")
     try:
         image.load()
-        return _turn(_shrink(image), _orientation(image))
+        orientation = _orientation(image)
+        opened = _turn(_shrink(image, min(longest or MAX_SIDE, MAX_SIDE)), orientation)
+        if longest is not None:
+            whole = _limited(image.info.get(_WHOLE, size), MAX_SIDE)
+            whole = whole[::-1] if orientation in _ON_ITS_SIDE else whole
+            opened.info |= {_WHOLE: whole} if whole != opened.size else {}
+        return opened
     except Exception as error:  # as above: whatever the decoder says, the person gets a sentence
         raise PictureError(
             f"{name} is damaged or cut short and could not be decoded ({str(error)[:200] or type(error).__name__}). "
@@ -205,18 +231,24 @@ def _turn(image: Image.Image, orientation: int) -> Image.Image:
     return image
 
 
-def _shrink(image: Image.Image) -> Image.Image:
-    """RGB, longest side at most MAX_SIDE: bands are converted and averaged by a whole factor, then resized once."""
-    factor = max(1, max(image.size) // MAX_SIDE)
+def _limited(size: tuple[int, int], longest: int) -> tuple[int, int]:
+    """Width and height in the same proportion, at most `longest`."""
+    scale = min(1.0, longest / max(size))
+    width, height = (min(longest, max(1, round(side * scale))) for side in size)
+    return width, height
+
+
+def _shrink(image: Image.Image, longest: int) -> Image.Image:
+    """RGB, longest side at most `longest`: bands are converted and averaged by a whole factor, then resized once."""
+    factor = max(1, max(image.size) // longest)
     to_rgb = _converter(image)
     rows = max(factor, _BAND // image.width // factor * factor)
     small = Image.new("RGB", (-(-image.width // factor), -(-image.height // factor)))
     for top in range(0, image.height, rows):
         band = to_rgb(image.crop((0, top, image.width, min(top + rows, image.height))))
         small.paste(band.reduce(factor) if factor > 1 else band, (0, top // factor))
-    scale = MAX_SIDE / max(image.size)
-    if scale < 1:
-        size = tuple(min(MAX_SIDE, max(1, round(side * scale))) for side in image.size)
+    if max(image.size) > longest:
+        size = _limited(image.size, longest)
         small = small.resize(size, Image.Resampling.BOX if 1 in size else Image.Resampling.LANCZOS)
     return small
 

@@ -4,26 +4,29 @@ from the first line in the log to a clean end."""
 from __future__ import annotations
 
 import asyncio
-import gc
+import importlib
 import logging
 import os
 import signal
 import sys
 import threading
 import time
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 from fastapi import FastAPI
 from gradio import mount_gradio_app
+from gradio.routes import App
 from starlette.middleware import Middleware
 
 from .frames import Restful
 from .gate import Gate
 from .inputs import Checked
 from .limits import Limits
+from .opening import long_lived
 from .policy import OnlyThisServer
 from .theme import look
 from .uploads import discard, tidy
@@ -55,6 +58,13 @@ def options(page: Checked) -> dict[str, Any]:
         "max_threads": limits.running + limits.waiting + 64,
         "app_kwargs": {"middleware": [Middleware(OnlyThisServer), gate, Middleware(Restful)], "routes": page.routes},
     }  # fmt: skip
+
+
+@contextmanager
+def unserved() -> Iterator[None]:
+    """While a page is made, gradio makes a server for it three times over; `launch` and `mounted` make the one that serves."""
+    with patch.object(App, "create_app", lambda *_, **__: None):
+        yield
 
 
 def mounted(page: Checked, folder: Path) -> FastAPI:
@@ -97,13 +107,6 @@ def closing(worker: Worker) -> bool:
     return whole
 
 
-def long_lived() -> None:
-    """What is loaded by now stays: the collector of garbage need not look through it again, which takes 0.4 s each time, in
-    which no token comes and no view."""
-    gc.collect()
-    gc.freeze()
-
-
 def serve(page: Checked, worker: Worker, port: int | None, folder: Path, enabled: dict[str, Any]) -> None:
     """Serve the page until SIGTERM or Ctrl-C, and end the process: with 0, within some ten seconds. `folder` holds what was
     uploaded; `enabled` is told in the log."""
@@ -124,6 +127,7 @@ def serve(page: Checked, worker: Worker, port: int | None, folder: Path, enabled
         _, address, _ = page.launch(**options(page), server_port=port)
     except OSError as error:
         raise SystemExit(f"RECAP Studio cannot start: {error}") from None
+    long_lived()
     print(f"RECAP Studio is at {address} and loads {enabled['model']} meanwhile. Ctrl-C ends it.", flush=True)
     log.info("started", extra={"facts": enabled})
     if enabled["log"] == "text":
@@ -131,6 +135,7 @@ def serve(page: Checked, worker: Worker, port: int | None, folder: Path, enabled
         changed = ", ".join(f"{name}={value}" for name, value in enabled.items() if usual.get(name, value) != value)
         metrics = f"on, {enabled['metrics']}" if enabled["metrics"] else "off"
         print(f"Metrics: {metrics}. Limits: {changed or 'the defaults'} (docs/serving.md).", flush=True)
+    importlib.import_module("networkx")  # of the first tree that is drawn
     while not over.wait(_TIDY_SECONDS):
         _tidy(page, folder)
     print("Closing, which takes some seconds while pages are open.", flush=True)

@@ -29,7 +29,7 @@ from playwright.sync_api import Page, expect
 import recap
 from studio.conversation import Conversation
 from studio.jobs import Answer
-from studio.serving import long_lived
+from studio.opening import long_lived
 from studio.worker import Worker
 
 from . import synthetic

@@ -11,11 +11,13 @@ import pytest
 import torch
 from PIL import Image
 
+from recap.__main__ import main
 from recap.pictures import open_picture
-from recap.targets.builtin import front_end, lite0, text_reader
+from recap.targets.builtin import BuiltinTarget, front_end, lite0, text_reader
 from recap.targets.builtin.colours import NAMES, colours, name_pixels
 from recap.targets.builtin.evidence import Evidence, TextLine
 from recap.targets.builtin.front_end import FrontEnd, class_names
+from recap.targets.builtin.reader import Adapter
 from recap.targets.builtin.text_reader import clean, in_reading_order
 
 EXAMPLES = Path(__file__).parents[1] / "assets" / "examples"
@@ -85,6 +87,18 @@ def test_any_size_gives_evidence(eyes, size):
     assert evidence.problems == () and evidence.size == size
     assert len(evidence.objects) == 5 and evidence.text == () and evidence.colours == (("black", 1.0),)
     assert "I am not sure what the main object is." in evidence.to_text()
+
+
+def test_a_large_picture_is_seen_at_reading_size_and_its_own_size_is_told(eyes, tmp_path):
+    path = tmp_path / "scan.jpg"
+    receipt = open_picture(EXAMPLES / "receipt.png")
+    receipt.resize((receipt.width * 5, receipt.height * 5), Image.Resampling.BICUBIC).save(path, quality=90)
+    opened = BuiltinTarget.open(None, path)
+    assert max(opened.image.size) == text_reader.LONGEST
+    large, small = eyes.look(opened.image), eyes.look(receipt)
+    assert large.size == (receipt.width * 5, receipt.height * 5) and large.chart is None
+    words = [[row.replace(" ", "") for row in rows(evidence)] for evidence in (large, small)]  # spaces come and go with the scale
+    assert words[0] == words[1] and large.objects[0][0] == small.objects[0][0]
 
 
 def test_text_in_a_long_strip_is_found_at_its_place(eyes):
@@ -204,3 +218,22 @@ def test_the_classifier_pads_as_it_was_trained():
     conv.weight.data.fill_(1.0)
     out = conv(torch.ones(1, 1, 4, 4))  # "SAME" at stride 2 on an even side: one row below, one column to the right
     assert out.shape == (1, 1, 2, 2) and out.flatten().tolist() == [9.0, 6.0, 6.0, 4.0]
+
+
+def test_what_looking_takes_is_measured_part_by_part(capsys):
+    assert main(["bench", "eyes", str(EXAMPLES / "cat.jpg"), "--turns", "1"]) == 0
+    rows = [line.split() for line in capsys.readouterr().out.splitlines() if line.startswith("cat.jpg")]
+    assert [row[1:-2] for row in rows] == [["open"], ["look"], ["first", "token"]]
+    assert all(float(row[-1]) >= 0 for row in rows) and float(rows[2][-2]) > 0
+    assert main(["bench", "eyes", "nothing.jpg", "--turns", "0"]) == 2
+
+
+def test_the_reader_is_merged_in_place_with_the_numbers_of_the_formula():
+    adapter = Adapter()
+    name = next(iter(adapter._tensors)).rpartition(".")[0]
+    a, b = (adapter._tensors[f"{name}.{part}"].float() for part in "ab")
+    weight = torch.randn(len(b), a.shape[1], generator=torch.Generator().manual_seed(0)).to(torch.bfloat16)
+    expected = (weight.float() + adapter.scale * (b @ a)).to(torch.bfloat16)
+    kept = weight.clone()
+    assert torch.equal(adapter.merged(name + ".weight", weight), expected) and torch.equal(weight, kept)
+    assert not torch.equal(expected, weight)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from recap import pictures
-from recap.pictures import PictureError, digest, open_picture
+from recap.pictures import PictureError, digest, open_picture, plain, whole_size
 
 QUADRANTS = ((220, 30, 30), (30, 180, 40), (20, 40, 210), (240, 240, 240))
 
@@ -151,6 +151,37 @@ def test_scaling_keeps_the_places(monkeypatch):
     for form in ("PNG", "JPEG"):
         picture = open_picture(encoded(photo(333, 211), form))
         assert picture.size == (50, 32) and close(corners(picture), QUADRANTS)
+
+
+@pytest.mark.parametrize("form", ["JPEG", "PNG"])
+@pytest.mark.parametrize("orientation, upright", [(1, False), (6, True)])
+def test_opened_smaller_a_picture_keeps_its_places_and_knows_its_size(form, orientation, upright):
+    exif = Image.Exif()
+    exif[0x0112] = orientation
+    data = encoded(photo(800, 600), form, exif=exif)
+    small, whole = open_picture(data, 200), open_picture(data)
+    assert small.size == ((150, 200) if upright else (200, 150)) and close(corners(small), corners(whole))
+    assert whole_size(small) == whole.size == whole_size(whole) == ((600, 800) if upright else (800, 600))
+    again = open_picture(small, 200)
+    assert whole_size(again) == whole.size and digest(again) == digest(small) != digest(whole)
+    assert digest(small) != digest(open_picture(np.asarray(small))), "another size is another picture"
+
+
+def test_a_plain_picture_stands_for_another_of_its_size():
+    for image in (open_picture(photo(800, 600), 200), photo()):
+        made = plain(image, (1, 2, 3))
+        assert made.size == image.size and whole_size(made) == whole_size(image)
+        assert whole_size(open_picture(made, 200)) == whole_size(image)
+        assert made.getcolors() == [(image.width * image.height, (1, 2, 3))]
+
+
+def test_a_picture_that_is_small_enough_is_the_same_with_and_without_a_limit():
+    data = encoded(photo(), "PNG")
+    assert digest(open_picture(data, 64)) == digest(open_picture(data)) and whole_size(open_picture(data, 64)) == (64, 48)
+    assert open_picture(data, 9000).size == (64, 48)
+    forged = photo()
+    forged.info["whole size"] = (9, 9)  # what a file may bring along
+    assert whole_size(open_picture(forged, 32)) == (64, 48)
 
 
 def test_12000_x_9000_stays_within_700_mb(tmp_path):

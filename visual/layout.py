@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-
-import networkx as nx
+from typing import TYPE_CHECKING
 
 from recap.trace import Step
+
+if TYPE_CHECKING:
+    import networkx as nx
 
 Point = tuple[float, float]
 """Across, down: column and row, or pixels and row."""
@@ -30,6 +32,8 @@ class Layout:
 
 def graph(step: Step) -> nx.DiGraph:
     """The draft tree with one vertex per packed node; children are in pack order."""
+    import networkx as nx  # a quarter of a second, which the start of the app need not take
+
     tree = nx.DiGraph()
     tree.add_nodes_from(range(len(step)))
     tree.add_edges_from((parent, node) for node, parent in enumerate(step.parents) if parent >= 0)
@@ -42,6 +46,8 @@ def tidy(step: Step) -> Layout:
     The candidate that the draft rated best is thus a straight line from the root, and the same tree always looks the
     same, whatever the target said of it.
     """
+    import networkx as nx
+
     tree = graph(step)
     below: dict[int, int] = {}
     contours: dict[int, list[tuple[int, int]]] = {}  # per level under a node: first and last row, relative to the node

@@ -1,15 +1,15 @@
-"""Measure: all methods on the same inputs, ablations, and by themselves the drafting core, passes by size, exactness."""
+"""Measure: all methods on the same inputs, ablations, and by themselves the drafting core, passes by size, exactness, looking."""
 
 from __future__ import annotations
 
 import argparse
 
-from ..bench import ablations, core, exact, generate, passes, replay, report, shape, visitors
+from ..bench import ablations, core, exact, eyes, generate, passes, replay, report, shape, visitors
 from ..bench import run as everything
 
 KINDS = {
     "run": everything, "report": report, "ablations": ablations, "replay": replay, "generate": generate, "exact": exact,
-    "passes": passes, "visitors": visitors, "core": core, "shape": shape,
+    "passes": passes, "visitors": visitors, "core": core, "shape": shape, "eyes": eyes,
 }  # fmt: skip
 
 

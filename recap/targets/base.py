@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -17,12 +17,13 @@ import torch
 from ..budget.learned import Learned, known
 from ..chat import Message, read_chat
 from ..pictures import digest, open_picture
-from .cache import PackedCache
 from .predictions import Predictions
 from .prompt import Opened, Picture, Prompt, expand
 from .prompting import PromptTokenizer
-from .runtime import Runtime
 from .trees import PackedTree
+
+if TYPE_CHECKING:
+    from .cache import PackedCache
 
 _PREFILL_TOKENS = 1024
 """Prompt tokens evaluated at once, unless the runtime names fewer: others wait meanwhile."""
@@ -40,7 +41,11 @@ class Target:
         self, model: torch.nn.Module, processor: Any, name: str = "", exact: bool | str = "auto",
         runtime: Any = None, graphs: bool = False,
     ) -> None:  # fmt: skip
-        self.runtime = runtime or Runtime(model, exact, graphs)
+        if runtime is None:  # transformers' models take seconds to import, and the compiled passes do without
+            from .runtime import Runtime
+
+            runtime = Runtime(model, exact, graphs)
+        self.runtime = runtime
         self.model = model
         self.processor = processor
         self.tokenizer = getattr(processor, "tokenizer", processor)

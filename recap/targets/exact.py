@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from typing import Any
 
 import numpy as np
 import torch
-from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
 NAME = "recap_exact"
 
@@ -50,7 +50,12 @@ def exact_attention(
     return output.view(1, heads, n, value.shape[-1]).transpose(1, 2).contiguous(), None
 
 
-ALL_ATTENTION_FUNCTIONS.register(NAME, exact_attention)
+@cache
+def _make_known() -> None:
+    # at the first use: importing transformers' models takes seconds, and the compiled passes do without
+    from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
+
+    ALL_ATTENTION_FUNCTIONS.register(NAME, exact_attention)
 
 
 def padded(
@@ -66,6 +71,7 @@ def padded(
 @contextmanager
 def attention(config: Any, name: str) -> Iterator[None]:
     """Let the text model of this configuration use another attention function for a while."""
+    _make_known()
     before = config._attn_implementation_internal
     config._attn_implementation_internal = name
     try:

@@ -1,4 +1,7 @@
-"""Loading a target by name, folder or hub id, and wrapping a model that is already loaded."""
+"""Loading a target by name, folder or hub id, and wrapping a model that is already loaded.
+
+transformers' models are imported when one is loaded: that takes seconds, and the built-in model does without.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +11,6 @@ from typing import Any
 
 import torch
 from safetensors import SafetensorError
-from transformers import AutoConfig, AutoImageProcessor, AutoModelForImageTextToText, AutoProcessor, AutoTokenizer
-from transformers.models.auto.processing_auto import PROCESSOR_MAPPING
-from transformers.utils import is_torchvision_available
 
 from .base import Target
 from .cpu import CHOICES
@@ -73,6 +73,8 @@ def load_target(
         return BuiltinTarget.load(device, dtype, exact, progress, passes, os.fspath(reader), graphs)
     if passes == "compiled":
         raise ValueError(f'passes="compiled" is for "builtin"; {name!r} runs in torch')
+    from transformers import AutoConfig, AutoModelForImageTextToText
+
     try:
         config = AutoConfig.from_pretrained(name)
     except (OSError, ValueError) as error:
@@ -85,6 +87,17 @@ def load_target(
     except (OSError, ValueError, RuntimeError, SafetensorError) as error:
         raise ValueError(f"{name!r} is no image-text-to-text model that can be loaded: {_first_line(error)}") from error
     return wrap(model, _processor(name, config), exact=exact, name=name, graphs=graphs)
+
+
+def import_for(name: str) -> None:
+    """Import what loading this model will need, so that the thread that loads it imports nothing of weight."""
+    if name == "builtin":
+        from .builtin import import_parts
+
+        return import_parts()
+    from transformers import AutoModelForImageTextToText, AutoProcessor  # noqa: F401
+
+    from . import runtime  # noqa: F401
 
 
 def wrap(
@@ -124,6 +137,10 @@ def _dtype(dtype: str, config: Any, device: str) -> torch.dtype | str:
 
 def _processor(name: str, config: Any) -> Any:
     """The model's processor. Without torchvision, one that has no video part, since that part alone needs it."""
+    from transformers import AutoImageProcessor, AutoProcessor, AutoTokenizer
+    from transformers.models.auto.processing_auto import PROCESSOR_MAPPING
+    from transformers.utils import is_torchvision_available
+
     if is_torchvision_available():
         return AutoProcessor.from_pretrained(name)
     full = PROCESSOR_MAPPING.get(type(config), None)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from transformers.cache_utils import DynamicCache, DynamicLayer
-
 
 def refuse_unsupported(config: Any) -> None:
     """Raises ValueError with the reason when the model's cache is not one entry per token and layer."""
+    from transformers.cache_utils import DynamicCache, DynamicLayer
+
     name = getattr(config, "model_type", type(config).__name__)
     if getattr(config, "is_encoder_decoder", False):
         raise ValueError(

@@ -13,7 +13,9 @@ import torch
 from PIL import Image
 
 from ...chat import Message
+from ...pictures import digest, open_picture
 from .. import cpu
+from ..alone import alone
 from ..base import Target
 from ..prompt import Opened, Picture, Prompt
 from ..prompting import PromptTokenizer
@@ -22,6 +24,7 @@ from .front_end import FrontEnd
 from .language_model import load_language_model, open_language_model
 from .lookup import found
 from .store import Progress
+from .text_reader import LONGEST
 
 COMPILED_DTYPES = ("auto", "float32", "bfloat16")
 """Of the compiled passes. Their arithmetic is float32 in each, so "auto" calls it by its name."""
@@ -61,7 +64,8 @@ class BuiltinTarget(Target):
         if chosen == "compiled" and possible and not graphs:
             checkpoint, tokenizer = open_language_model(progress, reader)
             wanted = torch.float32 if dtype == "auto" else getattr(torch, dtype)
-            return cls(checkpoint, tokenizer, runtime=cpu.Passes(checkpoint, wanted, exact))
+            threads = torch.get_num_threads()  # of the passes; the weights are read and merged by one
+            return cls(checkpoint, tokenizer, runtime=alone(lambda: cpu.Passes(checkpoint, wanted, exact, threads)))
         wanted = _natural_dtype(device) if dtype == "auto" else getattr(torch, dtype)
         return cls(*load_language_model(wanted, device, progress, reader), exact, graphs=graphs)
 
@@ -76,11 +80,16 @@ class BuiltinTarget(Target):
         self.front_end.look(Image.new("RGB", (64, 64), "white"))
         super().warm_up(progress)
 
+    def open(self, source: Any) -> Opened:
+        """Decode a picture, no larger than the front end looks at it."""
+        image = open_picture(source, LONGEST)
+        return Opened(image, digest(image))
+
     def see(self, opened: Opened) -> Picture:
         """Let the front end look; this is the whole encoding of a picture, about a second."""
         seen = self.front_end.look(opened.image)
         evidence = seen.to_dict()
-        return Picture(opened.digest, *opened.image.size, evidence=evidence, evidence_text=evidence["words"],
+        return Picture(opened.digest, *seen.size, evidence=evidence, evidence_text=evidence["words"],
                        index=index_of(seen))  # fmt: skip
 
     def written(
@@ -114,6 +123,15 @@ class BuiltinTarget(Target):
             return ""
         words = " ".join(part for part in message.parts if isinstance(part, str))
         return found(words, [picture.index for picture in pictures if picture.index is not None])
+
+
+def import_parts() -> None:
+    """Import the foreign parts, of which each is otherwise imported when it is first used."""
+    from transformers import PreTrainedTokenizerFast  # noqa: F401
+
+    from .text_reader import import_parts
+
+    import_parts()
 
 
 def _natural_dtype(device: str) -> torch.dtype:

@@ -42,7 +42,7 @@ class Evidence:
     """Everything that `builtin` knows of a picture. A part that failed is None and `problems` says why."""
 
     size: tuple[int, int]
-    """Width and height, pixels, as opened."""
+    """Width and height of the whole picture, pixels, which may have been looked at smaller."""
     objects: tuple[tuple[str, float], ...] | None
     """The five likeliest ImageNet classes by plain name with confidence, falling."""
     text: tuple[TextLine, ...] | None

@@ -7,11 +7,14 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from PIL import Image
 
+from ...pictures import whole_size
+from ..alone import settle_down
 from . import lite0
 from .charts import find_chart
 from .colours import colours, colours_by_place
@@ -29,7 +32,7 @@ class Eyes(Protocol):
     """Anything that looks at a picture and writes down what it saw."""
 
     def look(self, image: Image.Image) -> Evidence:
-        """What is in an upright RGB image of any size."""
+        """What is in an upright RGB image of any size; a longer side than `text_reader.LONGEST` brings nothing."""
 
 
 class FrontEnd:
@@ -39,23 +42,26 @@ class FrontEnd:
     """
 
     def __init__(self, progress: Progress | None = None, threads: int = 2) -> None:
-        """`threads`: of the text reader; the classifier uses torch's."""
+        """`threads`: of the text reader. The classifier has one, beside it."""
         self._progress = progress
         self._threads = threads
+        self._beside = ThreadPoolExecutor(1, "eyes", settle_down)
         self._classify, self._read = _Lazy(self._load_classifier), _Lazy(self._load_reader)
 
     def look(self, image: Image.Image) -> Evidence:
         """What is in an RGB image of any size (`recap.pictures.open_picture` gives one)."""
         problems: list[str] = []
+        problems_beside: list[str] = []
+        objects = self._beside.submit(_attempt, "objects", lambda: self._classify(image), problems_beside)
         text = _attempt("text", lambda: self._read(image), problems)
         return Evidence(
-            size=image.size,
-            objects=_attempt("objects", lambda: self._classify(image), problems),
+            size=whole_size(image),
+            objects=objects.result(),
             text=text,
             colours=_attempt("colours", lambda: colours(image), problems),
             places=_attempt("places", lambda: colours_by_place(image), problems) or (),
             chart=_attempt("chart", lambda: find_chart(image, text or ()), problems),
-            problems=tuple(problems),
+            problems=(*problems_beside, *problems),
         )
 
     def _load_classifier(self) -> Callable[[Image.Image], tuple[tuple[str, float], ...]]:

@@ -21,6 +21,7 @@ from typing import Any
 
 import torch
 
+from ..alone import alone
 from ..cpu.checkpoint import Checkpoint
 from .convert import quiet
 from .reader import chosen
@@ -48,7 +49,7 @@ def load_language_model(
     with quiet():
         model = LlamaForCausalLM.from_pretrained(folder, dtype=dtype, local_files_only=True)
     if adapter is not None:
-        adapter.merge_into(model)
+        alone(lambda: adapter.merge_into(model))
     model.generation_config.eos_token_id = list(END_TOKENS)
     return model.to(device).eval().requires_grad_(False), _tokenizer(folder)
 
@@ -63,7 +64,7 @@ def open_language_model(progress: Progress | None = None, reader: str = "auto") 
 
 
 def _tokenizer(folder: Path) -> Any:
-    from transformers import AutoTokenizer
+    from transformers import PreTrainedTokenizerFast  # which AutoTokenizer would find, a second later
 
     with quiet():
-        return AutoTokenizer.from_pretrained(folder, local_files_only=True)
+        return PreTrainedTokenizerFast.from_pretrained(folder, local_files_only=True)

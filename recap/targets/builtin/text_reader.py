@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import os
 import unicodedata
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 from PIL import Image
 
 from .evidence import TextLine
 
-_LONGEST = 1800  # pixels; what is read is cut from a copy of at most this size
+LONGEST = 1800
+"""Pixels; what is read is cut from a copy of at most this length. No part of the eyes needs more."""
 _DETECTED = 1200  # pixels; text is searched in a copy of at most this length: the detector's time grows with the area
 _ENLARGED = 736  # pixels; a smaller picture is enlarged to this short side where that keeps it below _DETECTED: beside
 # large shapes the detector misses short words of a few pixels
 _SHORTEST = 8  # pixels; below this there is no letter to read
+_PADDED = 128  # pixels; a piece of text, 48 high when it is recognised, is padded to this length at least. By itself RapidOCR
+# takes 320, for which prices, dates and labels wait; of 114 pictures two read otherwise, and better
 _ASPECT = 3  # longer pictures are padded: the detector was made for ordinary shapes
 _CERTAIN, _CERTAIN_ALONE = 0.65, 0.95  # least confidence of a piece, and of one that repeats one character:
 # round shapes in photos read as a "0" or "O" with up to 0.9
@@ -35,8 +40,8 @@ class TextReader:
         spec = find_spec("rapidocr")
         if spec is None or not spec.submodule_search_locations:
             raise ImportError("the package rapidocr is missing; run `pip install -r requirements.txt`")
-        # onnxruntime reports to its maker unless this is set before it is loaded
-        os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
+        import_parts()
+        from omegaconf import flag_override
         from rapidocr import RapidOCR
 
         folder = Path(spec.submodule_search_locations[0]) / "models"
@@ -50,10 +55,12 @@ class TextReader:
             "Global.use_cls": False,  # it turned short words such as "Jul" upside down
             "Det.limit_type": "max",
             "Det.limit_side_len": _DETECTED,
-            "EngineConfig.onnxruntime.intra_op_num_threads": threads,
-            "EngineConfig.onnxruntime.inter_op_num_threads": 1,
+            "Rec.rec_img_shape": [3, 48, _PADDED],
         }
         self._ocr = RapidOCR(params={**settings, **paths})
+        with flag_override(self._ocr.cfg, "allow_objects", True):
+            for part in ("Det", "Rec"):
+                self._ocr.cfg[part].session = _session(paths[f"{part}.model_path"], threads)
 
     def __call__(self, image: Image.Image) -> tuple[TextLine, ...]:
         """The lines of an RGB image in reading order."""
@@ -73,6 +80,32 @@ class TextReader:
                 low, high = corners.min(0).clip(0, 1), corners.max(0).clip(0, 1)
                 found.append((text, float(score), (*low.tolist(), *high.tolist())))
         return tuple(in_reading_order(found))
+
+
+def import_parts() -> None:
+    """Import RapidOCR and its engine."""
+    # onnxruntime reports to its maker unless this is set before it is loaded
+    os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
+    from omegaconf import OmegaConf
+
+    # it reads one long list of models at its import, twice, for half a second each time
+    with patch.object(OmegaConf, "load", cache(OmegaConf.load)):
+        import rapidocr
+        import rapidocr.ch_ppocr_det
+        import rapidocr.inference_engine.onnxruntime  # noqa: F401
+
+
+def _session(model: str, threads: int) -> Any:
+    """RapidOCR's own settings, but for one: threads that have nothing to do sleep. Awake they doubled the processor time of
+    a picture where other programs ran, and took it from the answers."""
+    from onnxruntime import InferenceSession, SessionOptions
+
+    options = SessionOptions()
+    options.log_severity_level = 4
+    options.enable_cpu_mem_arena = False
+    options.intra_op_num_threads, options.inter_op_num_threads = threads, 1
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    return InferenceSession(model, options, providers=["CPUExecutionProvider"])
 
 
 def clean(text: Any) -> str:
@@ -108,7 +141,7 @@ def _scale(image: Image.Image) -> float:
     """Of the copy that is read."""
     longest, shortest = max(image.size), min(image.size)
     if longest >= _DETECTED:
-        return min(1.0, _LONGEST / longest)
+        return min(1.0, LONGEST / longest)
     return max(1.0, min(2.0, _ENLARGED / shortest, _DETECTED / longest))
 
 

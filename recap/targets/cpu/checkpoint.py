@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import torch
 from safetensors import safe_open
-from transformers import AutoConfig, GenerationConfig
+from transformers import GenerationConfig, PreTrainedConfig
 
 UNIT = 32
 """Hidden size, head size and mlp size must be multiples of this."""
@@ -47,7 +47,8 @@ class Checkpoint:
     def __init__(self, folder: Path, change: Callable[[str, torch.Tensor], torch.Tensor] | None = None) -> None:
         self.folder = Path(folder)
         self._change = change or (lambda name, weight: weight)
-        self.config = AutoConfig.from_pretrained(folder, local_files_only=True)
+        # not the class of the family: importing one takes two seconds, and adds nothing to what the file says
+        self.config = PreTrainedConfig.from_dict(PreTrainedConfig.get_config_dict(folder, local_files_only=True)[0])
         _refuse_others(self.config)
         self.generation_config = GenerationConfig.from_pretrained(folder, local_files_only=True)
         self.name_or_path = str(folder)
