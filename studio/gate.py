@@ -51,7 +51,8 @@ class Gate:
 
     def __init__(
         self, app: Any, limits: Limits = Limits(), refused: Callable[[int], None] = lambda status: None,
-        clock: Callable[[], float] = time.monotonic, beating: Callable[[str], AbstractContextManager] = lambda name: nullcontext(),
+        clock: Callable[[], float] = time.monotonic,
+        beating: Callable[[str], AbstractContextManager] = lambda name: nullcontext(),
     ) -> None:  # fmt: skip
         self.app, self.limits, self._refused, self._clock, self._beating = app, limits, refused, clock, beating
         self._uploads: dict[str, deque[float]] = {}
@@ -94,11 +95,11 @@ class Gate:
             if not began:
                 await _too_large(most)(scope, receive, send)
         except Exception as error:  # gradio looks some things up without asking whether they are there
-            self._refused(400)
             frame = traceback.extract_tb(error.__traceback__)[-1]
             log.warning("a request failed: %s in %s", type(error).__name__, frame.name)
             if began:  # the connection is closed on what has come so far; raised on, this would fill the log with frames
                 return
+            self._refused(400)
             await _said(400, "This request could not be understood.")(scope, receive, send)
 
     def _most(self, path: str) -> int:

@@ -30,7 +30,7 @@ class Limits:
     uploads_megabytes: float = _of("UPLOADS_MB", 2048, 1, 1_000_000, "megabytes of uploaded files kept, the newest of all visitors")
     proxies: int = _of("TRUSTED_PROXIES", 0, 0, 10, "proxies in front whose X-Forwarded-For is believed")
     memory_megabytes: float = _of("MAX_MEMORY_MB", 64, 1, 100_000, "megabytes that one visitor's memories (G, C, U) may take")
-    caches_megabytes: float = _of("CACHES_MB", 4096, 1, 10_000_000, "megabytes of key-value caches kept between answers, all visitors")
+    caches_megabytes: float = _of("CACHES_MB", 4096, 1, 10_000_000, "megabytes of key-value caches kept between answers")
     traces_megabytes: float = _of("TRACES_MB", 256, 1, 100_000, "megabytes of traces kept for looking at, all visitors together")
 
     @classmethod

@@ -39,7 +39,7 @@ class Metrics:
 
     def watch(self, worker: Worker, visitors: Visitors) -> None:
         """Where to look for what is counted at the moment of asking."""
-        worker.turned_away = self._full.inc
+        worker.turned_away = self.turned_away
         for name, meaning, value in (
             ("recap_model_ready", "1 when the model is loaded", lambda: float(worker.target is not None)),
             ("recap_visitors", "Open pages", lambda: len(visitors)),
@@ -57,6 +57,11 @@ class Metrics:
     def refused(self, status: int) -> None:
         """A request was turned away."""
         self._refused.labels(str(status)).inc()
+
+    def turned_away(self) -> None:
+        """A question found the line full."""
+        self._full.inc()
+        log.info("the line is full")
 
     def ended(self, job: Job) -> None:
         """An answer, a race or a measurement ended, in whatever way."""

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import recap
 
 from . import choosing
+from .leaving import before_anything, on_signals
 from .limits import Limits
 
 if TYPE_CHECKING:
@@ -109,7 +110,8 @@ def long_lived() -> None:
 
 
 def hurried() -> None:
-    """Start faster: no garbage is collected until `long_lived`, and gradio writes no stubs."""
+    """Start faster: no garbage is collected until `long_lived`, and gradio writes no stubs. A signal ends it meanwhile."""
+    on_signals(before_anything)
     gc.disable()
     sys.meta_path.insert(0, _WithoutStubs())
 

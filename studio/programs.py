@@ -87,7 +87,8 @@ def _followed(worker: Worker, job: Job) -> Iterator[None]:
     cut = False
     try:
         yield from job.follow(EVERY)
-        cut = job.stopped  # by nobody but a server that ends: a program takes what it gets without an error for whole
+        # by nobody but a server that ends: a program takes what it gets without an error for whole
+        cut = job.stopped and any(trace is None or trace.finish_reason == "cancelled" for trace in job.answers)
     finally:
         job.stop()
         job.conversation.close()

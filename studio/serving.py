@@ -7,7 +7,6 @@ import asyncio
 import importlib
 import logging
 import os
-import signal
 import sys
 import threading
 import time
@@ -25,6 +24,7 @@ from starlette.middleware import Middleware
 from .frames import Restful
 from .gate import Gate
 from .inputs import Checked
+from .leaving import at_once, on_signals
 from .limits import Limits
 from .opening import long_lived
 from .policy import OnlyThisServer
@@ -112,16 +112,11 @@ def serve(page: Checked, worker: Worker, port: int | None, folder: Path, enabled
     uploaded; `enabled` is told in the log."""
     over = threading.Event()
 
-    def end(number: int, _: Any) -> None:
-        signal.signal(number, at_once)  # whoever insists need not wait
+    def end(*_: Any) -> None:
+        on_signals(at_once)  # whoever insists need not wait
         over.set()
 
-    def at_once(number: int, _: Any) -> None:
-        discard()
-        os._exit(128 + number)
-
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, end)
+    on_signals(end)
     try:
         # a port that was asked for is not quietly replaced by another
         _, address, _ = page.launch(**options(page), server_port=port)

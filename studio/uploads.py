@@ -22,8 +22,8 @@ _held: list[IO] = []
 
 
 def prepare() -> Path:
-    """The folder that gradio is to use: the one that $GRADIO_TEMP_DIR names, else a fresh one that ends with the app. Fresh ones of
-    apps that were killed are removed: what visitors uploaded does not outlive the next start."""
+    """The folder that gradio is to use: the one that $GRADIO_TEMP_DIR names, else a fresh one that ends with the app. Fresh
+    ones of apps that were killed are removed: what visitors uploaded does not outlive the next start."""
     if named := os.environ.get(VARIABLE):
         folder = Path(named)
         folder.mkdir(parents=True, exist_ok=True)
@@ -31,10 +31,7 @@ def prepare() -> Path:
     if not _made:
         atexit.register(discard)
     _sweep()
-    _made.append(folder := Path(tempfile.mkdtemp(prefix=_PREFIX)))
-    lock = open(folder.with_name(folder.name + _LOCK), "w")
-    if _alone(lock):
-        _held.append(lock)
+    _made.append(folder := _fresh())
     os.environ[VARIABLE] = str(folder)
     return folder
 
@@ -47,6 +44,18 @@ def discard() -> None:
         folder.with_name(folder.name + _LOCK).unlink(missing_ok=True)
     while _held:
         _held.pop().close()
+
+
+def _fresh() -> Path:
+    """A folder whose lock this process has: another app that is starting may have swept away a first one."""
+    while True:
+        folder = Path(tempfile.mkdtemp(prefix=_PREFIX))
+        path = folder.with_name(folder.name + _LOCK)
+        lock = open(path, "w")
+        if fcntl is None or _alone(lock) and folder.is_dir() and path.exists():
+            _held.append(lock)
+            return folder
+        lock.close()
 
 
 def _sweep() -> None:

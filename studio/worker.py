@@ -106,9 +106,10 @@ class Worker:
             if len(self._turns) + len(self._waiting) >= self.limits.running + self.limits.waiting:
                 wait = self._estimate(len(self._waiting))
                 self.turned_away()
-                log.info("the line is full", extra={"facts": {"running": len(self._turns), "waiting": len(self._waiting)}})
-                raise Refused(f"Too many people are asking at the moment: {_many(len(self._turns), 'answer')} being written, "
-                              f"{_many(len(self._waiting), 'question')} waiting. Try again in {_about(wait) if wait else 'a minute'}.")  # fmt: skip
+                raise Refused(
+                    f"Too many people are asking at the moment: {_many(len(self._turns), 'answer')} being written, "
+                    f"{_many(len(self._waiting), 'question')} waiting. Try again in {_about(wait) if wait else 'a minute'}."
+                )
             if sum(other.conversation.owner == job.conversation.owner for other in self._waiting) >= _MOST_OF_ONE:
                 raise Refused(f"You have {_MOST_OF_ONE} questions waiting already; let these be answered first.")
             job._worker = self

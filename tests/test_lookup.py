@@ -1,6 +1,7 @@
 """What a question names is looked up in the evidence and put before it."""
 
 import random
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -8,6 +9,7 @@ from hypothesis import strategies as st
 
 from recap.chat import Message
 from recap.targets.builtin import BuiltinTarget
+from recap.targets.builtin.chart import Chart, Mark, Series
 from recap.targets.builtin.entries import index_of
 from recap.targets.builtin.evidence import Evidence, TextLine
 from recap.targets.builtin.lookup import MOST, found
@@ -19,13 +21,13 @@ from training.simulate import simulate
 from training.words import DAYS, MONTHS, lists
 
 
-def lines(*rows: tuple[str, ...]) -> Evidence:
+def lines(*rows: tuple[str, ...], objects: tuple = (("web page", 0.9),)) -> Evidence:
     """Evidence of a picture with these rows of cells."""
     text = [
         TextLine(cell, 0.99, (0.1 + 0.3 * column, 0.1 * n, 0.3 + 0.3 * column, 0.1 * n + 0.05), n)
         for n, row in enumerate(rows) for column, cell in enumerate(row)
     ]  # fmt: skip
-    return Evidence((400, 400), (("web page", 0.9),), tuple(text), (("white", 1.0),))
+    return Evidence((400, 400), objects, tuple(text), (("white", 1.0),))
 
 
 RECEIPT = lines(("CORNER",), ("Rye bread", "3.20"), ("Grilled salmon", "9.50"), ("Milk", "1.15"), ("TOTAL", "13.85"))
@@ -140,11 +142,45 @@ def test_nothing_that_training_answers_is_said_to_be_absent():
             read, evidence = simulate(make(kind, "train", 700 + seed))
             index = index_of(evidence)
             for question, answer in write(read, evidence, rng, 60):
-                honest = right(Question("honesty", "", unseen=True), answer) or "that" in answer.lower()
+                honest = right(Question("honesty", "", unseen=True), answer) or "not something I can see" in answer
                 asked += 1
-                if not honest and "No " in found(question, [index]).partition("The picture says")[0]:
+                if not honest and found(question, [index]).endswith(" in the picture."):
                     wrong.append((kind, question, answer))
     assert asked > 1500 and len(wrong) <= asked // 500, wrong
+
+
+@pytest.mark.parametrize(
+    "evidence, question",
+    [
+        (lines(("EXIT",), objects=(("golden retriever", 0.9),)), "Is there a dog in the picture?"),
+        (lines(("OPENING HOURS",), ("Sat 10-14",), ("closed otherwise",)), "Is it open on Saturday?"),
+        (lines(("Contract",), ("signed on the 12 MAY 2024",)), "What date is it?"),
+        (lines(("Contract",), ("04-07-2017",)), "When was this?"),
+        (lines(("Bistro",), ("open from 11 to 22",)), "At what time do they open?"),
+        (lines(("Fair",), ("Entry: 5",)), "What does it cost to get in?"),
+        (lines(("Form",), ("City:York",), ("Tel:555 123",), ("Name:Bo",)), "What is the city, and the phone number?"),
+        (lines(("Form",), ("DOB: 3 May 1990",), ("Name: Bo",), ("City: York",)), "What is the birthday?"),
+        (lines(("Menu",), ("Grilledsalmon", "9.50"), ("Soup", "4.00")), "How much is the salmon?"),
+        (lines(*[(f"Dish number {n}", f"{n}.00") for n in range(10, 200)], ("Lobster", "9.00")), "And the lobster?"),
+        (RECEIPT, "Tell me exactly what it says."),
+        (RECEIPT, "Tell me, I'm in a hurry: what is the total?"),
+        (RECEIPT, "WHAT IS THE TOTAL OF ALL THESE THINGS"),
+        (BARE, "Describe it in one word."),
+    ],
+)
+def test_what_may_be_there_is_not_denied(evidence, question):
+    assert not found(question, [index_of(evidence)]).endswith(" in the picture.")
+
+
+def test_letters_and_calendar():
+    january = Chart("bar chart", "", (Series("", tuple(Mark(name, value, str(value), True, "red") for name, value in (
+        ("Jan", 10), ("Feb", 30), ("Mar", 20)))),))  # fmt: skip
+    looked = [index_of(replace(BARE, chart=january))]
+    assert found("How high is January?", looked) == "The picture says: Jan 10."
+    assert found("What is the first month?", looked) == ""
+    letters = replace(january, series=(Series("", tuple(Mark(n, v, str(v), True, "red") for n, v in (("A", 1), ("I", 2)))),))
+    looked = [index_of(replace(BARE, chart=letters))]
+    assert found("Can you give a hint?", looked) == "" and found("How high is A?", looked) == "The picture says: A 1."
 
 
 @settings(deadline=None, max_examples=60)
@@ -158,6 +194,8 @@ def test_a_pasted_text_is_looked_up_quickly():
     """No pattern takes longer than in proportion to the letters."""
     long = "what does the price of find any sign of how much is " * 20_000
     assert found(long, [index_of(RECEIPT)]) == "" and found("x" * 1_000_000, [index_of(POSTER)]) == ""
+    for piece in ("what does a ", "the a an ", "is there a ", "Aa ", "a-", "and the x"):
+        assert isinstance(found((piece * 600)[:600], [index_of(RECEIPT)]), str)
 
 
 def test_two_pictures_know_what_either_knows():

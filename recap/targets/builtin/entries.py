@@ -49,7 +49,7 @@ _DAY = re.compile(
     r"\d{1,2}[./ -]\d{1,2}[./ -]\d\d|\b\d{1,2}[/ -]\d{1,2}\b|\b(?:19|20)\d\d\b|"
     r"\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|mon|tue|wed|thu|fri|sat|sun)", re.I
 )  # fmt: skip
-"""What may be an amount, a time or a day: wide, for where one of these is found it cannot be said that there is none."""
+"""What may be an amount, a time or a day: wide, for where one is found it cannot be said that there is none."""
 _TIMES = frozenset("jan feb mar apr may jun jul aug sep oct nov dec mon tue wed thu fri sat sun".split())
 
 
@@ -97,7 +97,8 @@ def index_of(evidence: Evidence) -> Index:
 
 
 def _listed(evidence: Evidence) -> bool:
-    """Whether what it shows is text or a chart. In a photo there is more than was recognised, whatever is written on it."""
+    """Whether what it shows is text or a chart. In a photo there is more than was recognised, whatever is written on
+    it."""
     if evidence.chart is not None or not evidence.text:
         return evidence.chart is not None
     (best, confidence), *_ = evidence.objects or (("", 0.0),)

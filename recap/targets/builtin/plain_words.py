@@ -6,8 +6,8 @@ import re
 
 _WORD = re.compile(r"[^\W_]+(?:(?:[.'’@-]|(?<=\d):(?=\d))[^\W_]+)*")
 _CALENDAR = frozenset(
-    "january february march april june july august september october november december monday tuesday wednesday thursday "
-    "friday saturday sunday".split()
+    "january february march april june july august september october november december monday tuesday wednesday "
+    "thursday friday saturday sunday".split()
 )
 
 def words_of(text: str) -> set[str]:
@@ -34,7 +34,8 @@ COMMON = frozenset(
 )
 """Words that name nothing by themselves."""
 HIGH = tuple(
-    "largest biggest highest greatest most maximum max leader leading winner winning tallest best strongest peak".split()
+    "largest biggest highest greatest most maximum max leader leading winner winning tallest best strongest "
+    "peak".split()
 ) + ("top one", "on top", "come first", "rank first", "first place", "top category")
 LOW = tuple("smallest lowest least fewest minimum min bottom worst shortest weakest tiniest lightest poorest".split())
 SECOND = ("second", "runner", "runner-up")
@@ -81,7 +82,9 @@ ASKED_FOR = {
     "date": ("date", "day", "month", "year", "when"),
 }
 """What a picture as a whole may lack, and the words that ask for it."""
-NO_OBJECT = frozenset("colour time day date size month year text written printed price cost many much number word".split())
+NO_OBJECT = frozenset(
+    "colour time day date size month year text written printed price cost many much number word".split()
+)
 """Words of questions that ask for something else than what the picture shows."""
 NO_TOTAL = frozenset("tip tax vat cash card change discount service deposit back".split())
 """Words of questions about money that ask for something else than the total."""
