@@ -12,7 +12,6 @@ import logging
 import os
 import secrets
 import shutil
-import signal
 import sys
 import tempfile
 import threading
@@ -20,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from studio import choosing, uploads
+from studio.leaving import at_once, on_signals
 
 ROOT = Path(__file__).parents[1]
 FRONT = "deploy.front.middlewares"
@@ -60,12 +60,13 @@ def main() -> None:
     chosen.threads = chosen.threads or max(cores // chosen.replicas, 1)
     over, there = threading.Event(), threading.Event()
 
-    def end(number: int, _: Any) -> None:
-        signal.signal(number, signal.SIG_DFL)  # whoever insists need not wait
+    def end(*_: Any) -> None:
+        on_signals(at_once)  # whoever insists need not wait
         over.set()
         if not there.is_set():  # loading may take minutes
             raise SystemExit(0)
 
+    on_signals(end)
     _alone()
     try:
         import ray
@@ -83,8 +84,7 @@ def main() -> None:
             "local", include_dashboard=False, num_cpus=chosen.replicas, object_store_memory=_STORE, _temp_dir=str(session),
             logging_level=logging.ERROR, configure_logging=True,
         )  # fmt: skip
-        for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, end)
+        on_signals(end)  # Ray has put a handler of its own there
         serve.start(proxy_location="HeadOnly", http_options={"host": host, "port": port}, logging_config=quiet)
         print(f"{chosen.replicas} replicas load {chosen.model or 'the default model'}.", flush=True)
         serve.run(application(vars(chosen)), name="studio", route_prefix="/", logging_config=quiet)
