@@ -24,11 +24,11 @@ _WEIGHTS = {"receipt": 4, "menu": 3, "table": 4, "poster": 3, "sign": 1, "form":
 """How often each kind comes; each of the eight chart kinds counts 1."""
 
 
-def pictured(count: int, turns: int, seed: int) -> Iterator[dict]:
+def pictured(count: int, turns: int, seed: int, photos: int = _WEIGHTS["photo"]) -> Iterator[dict]:
     """{"evidence", "turns": [question, answer, what was looked up for it], "ended"} of `count` simulated scenes."""
     rng = random.Random(seed)
     kinds = [*KINDS, "photo"]
-    weights = [_WEIGHTS.get(kind, 1) for kind in kinds]
+    weights = [photos if kind == "photo" else _WEIGHTS.get(kind, 1) for kind in kinds]
     for number in range(count):
         kind = rng.choices(kinds, weights)[0]
         seed = 100_000 + number if rng.random() < 0.4 else VARIED + number
@@ -65,11 +65,13 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--simulated", type=int, default=900, help="pictures whose evidence is simulated")
     parser.add_argument("--chat", type=int, default=120, help="plain prompts answered by the untuned model")
     parser.add_argument("--turns", type=int, default=9, help="questions about a picture")
+    parser.add_argument("--photos", type=int, default=_WEIGHTS["photo"], help="how often a photo comes; all other kinds together: 27")
     parser.add_argument("--seed", type=int, default=5)
     parser.add_argument("--out", type=Path, default=FILE)
     options = parser.parse_args(arguments)
     entries = [*plain(options.chat), *looked_at(options.pictures, options.turns, options.seed)]
-    entries += tqdm(pictured(options.simulated, options.turns, options.seed), total=options.simulated, desc="simulated")
+    made = pictured(options.simulated, options.turns, options.seed, options.photos)
+    entries += tqdm(made, total=options.simulated, desc="simulated")
     random.Random(options.seed).shuffle(entries)
     options.out.parent.mkdir(parents=True, exist_ok=True)
     options.out.write_text("".join(json.dumps(entry) + "\n" for entry in entries), "utf-8")
