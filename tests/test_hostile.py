@@ -52,7 +52,10 @@ class App:
                 connection.putheader(name, value)
             if body is not None and "content-length" not in (headers or {}):
                 connection.putheader("content-length", str(len(body)))
-            connection.endheaders(body)
+            try:
+                connection.endheaders(body)
+            except (BrokenPipeError, ConnectionResetError):
+                pass  # refused by its length alone, and the line closed while the body was still on its way
             answer = connection.getresponse()
             return answer.status, answer.read(300_000).decode("utf-8", "replace")
         finally:

@@ -89,13 +89,13 @@ def test_sigterm_ends_answers_cleanly_and_sigkill_spoils_nothing(start: Callable
     begun = time.monotonic()
     app.send_signal(signal.SIGTERM)
     assert app.wait(30) == 0 and time.monotonic() - begun < 20
-    assert all(job.outputs() is not None for job in jobs)
+    assert all("closing" in str(job.exception(10)) for job in jobs), "a cut answer is no answer to a program"
     told = lines(log)
     ends = [line for line in told if line["event"] == "answer ended"]
     assert [line["outcome"] for line in ends] == ["complete", "stopped", "stopped", "stopped"]
     assert told[-1]["event"] == "closed" and told[-1]["answers_ended"] is True
     assert "Traceback" not in log.read_text() and "secret" not in log.read_text()
-    assert len(list(tmp_path.glob("recap-studio-*"))) == 1, "what the killed one left; the other took its own away"
+    assert not list(tmp_path.glob("recap-studio-*")), "what the killed one left went with the next start"
 
 
 @pytest.mark.parametrize("wrong", [{"MAX_RUNNING": "none"}, {"DTYPE": "int4"}, {"METRICS": "maybe"}, {"GRADIO_SERVER_PORT": "x"},

@@ -28,7 +28,6 @@ _OTHERS = (
     "Thanks for your help.",
     "What can you do?",
     "Tell me a joke.",
-    "What is the capital of Italy?",
     "What is 12 plus 7?",
     "What is 9 times 8?",
     "Translate 'good morning' into French.",
@@ -63,8 +62,19 @@ _OTHERS = (
     "Write a haiku about the sea.",
     "What is a prime number?",
 )
+_FACTS = (
+    *(f"What is the capital of {land}?" for land in ("France", "Japan", "Germany", "Egypt", "Canada", "England")),
+    "Who painted the Mona Lisa?", "Which planet is the largest?", "How many legs does a spider have?", "What do cows eat?",
+    "What is the largest ocean?", "Which language is spoken in Brazil?", "What is water made of?", "When do leaves fall?",
+    "Who was Albert Einstein?", "What is the boiling point of water?", "How many minutes are in an hour?",
+    "What colour is grass?", "Which animal barks?", "What is the opposite of hot?", "Name a fruit that is yellow.",
+    "How do you say hello in Spanish?", "What is the first month of the year?", "Where do penguins live?",
+)  # fmt: skip
+"""What the untuned model answers rightly for the most part: one that it answers in nonsense ("What is the capital of Italy?")
+taught nonsense about its neighbours too."""
 PROMPTS = (
     *_OTHERS,
+    *_FACTS,
     *(form.format(t=topic) for topics in (_TOPICS[:20], _TOPICS[20:]) for form, topic in product(_FORMS, topics)),
 )
 
