@@ -52,7 +52,8 @@ def _fresh() -> Path:
         folder = Path(tempfile.mkdtemp(prefix=_PREFIX))
         path = folder.with_name(folder.name + _LOCK)
         lock = open(path, "w")
-        if fcntl is None or _alone(lock) and folder.is_dir() and path.exists():
+        alone = _alone(lock)
+        if alone is None or alone and folder.is_dir() and path.exists():
             _held.append(lock)
             return folder
         lock.close()
@@ -71,12 +72,16 @@ def _sweep() -> None:
             continue
 
 
-def _alone(file: IO) -> bool:
-    """Take the lock, unless another process has it."""
+def _alone(file: IO) -> bool | None:
+    """Take the lock, unless another process has it; None where there are no locks, by this system or this file system."""
+    if fcntl is None:
+        return None
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except (OSError, AttributeError):
+    except BlockingIOError:
         return False
+    except OSError:
+        return None
     return True
 
 

@@ -241,6 +241,18 @@ def test_the_oldest_uploads_make_room(tmp_path: Path, monkeypatch: pytest.Monkey
     assert not made.exists() and (tmp_path / "mine").is_dir()
 
 
+def test_uploads_have_a_folder_where_nothing_can_be_locked(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: Any) -> None:
+        raise OSError("no locks on this file system")
+
+    monkeypatch.setenv(uploads.VARIABLE, "")
+    monkeypatch.setattr(uploads.fcntl, "flock", refuse)
+    made = uploads.prepare()
+    assert made.is_dir()
+    uploads.discard()
+    assert not made.exists()
+
+
 def test_large_pictures_and_long_questions_are_told(tmp_path: Path) -> None:
     tiny.picture(1, 300, 200).save(tmp_path / "blocks.png")
     inputs.picture(str(tmp_path / "blocks.png"), 0.06)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import resource
 import sys
 from collections.abc import Callable
 from time import perf_counter, process_time
@@ -37,9 +36,7 @@ def run(options: argparse.Namespace) -> int:
         for part in turns[0]:
             wall, cpu = min((turn[part] for turn in turns), key=lambda taken: taken[1])
             print(f"{os.path.basename(path)[:27]:28s}{part:>16s}{wall:9.2f}{cpu:9.2f}", flush=True)
-    unit = 1 if sys.platform == "darwin" else 1024
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
-    print(f"\nload after: {_load()}; peak memory {peak / 1e9:.2f} GB")
+    print(f"\nload after: {_load()}; peak memory {_peak()}")
     return 0
 
 
@@ -66,6 +63,15 @@ def _timed(taken: dict[str, tuple[float, float]], part: str, work: Callable[[], 
     made = work()
     taken[part] = perf_counter() - wall, process_time() - cpu
     return made
+
+
+def _peak() -> str:
+    try:
+        import resource
+    except ImportError:  # Windows
+        return "unknown"
+    unit = 1 if sys.platform == "darwin" else 1024
+    return f"{resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 1e9:.2f} GB"
 
 
 def _load() -> str:
