@@ -12,6 +12,7 @@ from .facts import when
 from .numbers import plain
 from .plain_words import (
     ALL_TOGETHER,
+    CALENDAR,
     CHANGE,
     CHEAP,
     DATE,
@@ -43,14 +44,14 @@ if TYPE_CHECKING:
 _LETTERS = 160  # of an entry
 _AT = {"top": "at the top", "bottom": "at the bottom", "left": "on the left", "right": "on the right",
        "middle": "in the middle"}  # fmt: skip
+_TIMES = frozenset({word[:3] for word in CALENDAR} | {"may"})
 _AMOUNT = re.compile(r"[£$€\d]|free", re.I)
 _CLOCK = re.compile(r"\b\d{1,2}[.:]\d\d\b|\b\d{1,2} (?:to|-|–) \d{1,2}\b|noon|midnight|o.clock", re.I)
 _DAY = re.compile(
     r"\d{1,2}[./ -]\d{1,2}[./ -]\d\d|\b\d{1,2}[/ -]\d{1,2}\b|\b(?:19|20)\d\d\b|"
-    r"\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|mon|tue|wed|thu|fri|sat|sun)", re.I
+    rf"\b(?:{'|'.join(sorted(_TIMES))})", re.I
 )  # fmt: skip
 """What may be an amount, a time or a day: wide, for where one is found it cannot be said that there is none."""
-_TIMES = frozenset("jan feb mar apr may jun jul aug sep oct nov dec mon tue wed thu fri sat sun".split())
 
 
 class Entry(NamedTuple):

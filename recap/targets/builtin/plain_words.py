@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 _WORD = re.compile(r"[^\W_]+(?:(?:[.'’@-]|(?<=\d):(?=\d))[^\W_]+)*")
-_CALENDAR = frozenset(
+CALENDAR = frozenset(
     "january february march april june july august september october november december monday tuesday wednesday "
     "thursday friday saturday sunday".split()
 )
@@ -17,7 +17,7 @@ def words_of(text: str) -> set[str]:
 
 def stem(word: str) -> str:
     """Without the ending of a plural or a genitive, as spelled in Britain, months and days by three letters."""
-    if word in _CALENDAR:
+    if word in CALENDAR:
         return word[:3]
     word = word.removesuffix("'s").removesuffix("’s").replace("color", "colour")
     if len(word) > 4 and word.endswith("ies"):
