@@ -12,7 +12,8 @@ from recap.targets.builtin import reader
 from recap.targets.builtin.reader import Adapter
 from recap.targets.cpu.checkpoint import Checkpoint
 from training import words
-from training.ask import with_article, write
+from training.ask import write
+from training.ask_photo import named
 from training.batches import Encoded, batches, padded
 from training.draw import draw
 from training.exam import Question, questions, right
@@ -64,7 +65,7 @@ def test_what_the_front_end_read_replaces_what_was_drawn():
 
 
 def test_names_get_the_article_that_english_wants():
-    assert [with_article(name) for name in ("espresso", "tabby cat", "sunglasses", "broccoli", "wine glass")] == [
+    assert [named(name) for name in ("espresso", "tabby cat", "sunglasses", "broccoli", "wine glass")] == [
         "an espresso", "a tabby cat", "sunglasses", "broccoli", "a wine glass",
     ]  # fmt: skip
     assert photo("train", 1) == photo("train", 1)

@@ -5,8 +5,11 @@ from __future__ import annotations
 import random
 
 from recap.targets.builtin.evidence import Evidence
+from recap.targets.builtin.families import SAME_KIND, kinds_of
 
+from .ask_photo import CANNOT_TELL, ask_object, described
 from .scenes import Scene
+from .typed import typed
 from .words import lists
 
 Turn = tuple[str, str]
@@ -15,11 +18,6 @@ THINGS = ("a dog", "a cat", "a person", "a car", "a tree", "a house", "a bicycle
           "a website", "a signature", "a bird", "a flower", "a boat", "a child", "a horse", "a clock", "a logo",
           "a map",
           "a QR code", "a barcode", "the sun", "a chair", "a bottle", "a flag")  # fmt: skip
-_FAMILIES = frozenset(
-    ("a dog", "a cat", "a car", "a bird", "a boat", "a bottle", "a chair", "a clock", "a flower", "a horse", "a bicycle", "a house",
-     "a tree", "a map", "a flag", "the sun", "a child", "a person")
-)  # fmt: skip
-"""Things that classes of ImageNet are kinds of, or that stand beside them."""
 _UNSEEN = ("the name of the photographer", "the price of a taxi", "who the owner is", "the serial number",
            "what happens next", "the weather", "how old it is", "the discount", "the delivery address", "the password",
            "the VAT number", "the manager's name", "the opening hours on Sunday", "the bank account")  # fmt: skip
@@ -60,13 +58,6 @@ class Asker:
         return question + self.rng.choice((" Please be brief.", " Thanks!")) if style > 0.96 else question
 
 
-def with_article(name: str) -> str:
-    """ "an espresso", "a tabby cat"; plurals and stuff stay bare."""
-    if name.endswith("s") and not name.endswith(("ss", "us")) or name.split()[-1] in _STUFF:
-        return name
-    return ("an " if name[0].lower() in "aeiou" else "a ") + name
-
-
 def absent_words(
     rng: random.Random, evidence: Evidence | None, topics: tuple[str, ...], count: int, said: str = ""
 ) -> list[str]:
@@ -74,22 +65,6 @@ def absent_words(
     text = (evidence.to_text() if evidence is not None else said).lower()
     words = [word for topic in topics for word in lists("train")[topic] if word.lower() not in text]
     return rng.sample(words, count)
-
-
-_STUFF = {
-    "paper",
-    "broccoli",
-    "cauliflower",
-    "hay",
-    "corn",
-    "guacamole",
-    "potato",
-    "wine",
-    "sauce",
-    "dough",
-    "mail",
-    "coral",
-}
 
 
 def joined(words: list[str]) -> str:
@@ -132,7 +107,7 @@ def _distinct(turns: list[Turn]) -> list[Turn]:
 
 _DESCRIBE = ("What is in this picture?", "Describe the picture.", "What do you see?", "What does the picture show?",
              "Tell me about this picture.", "What is this?", "Describe this image in a sentence or two.",
-             "Can you describe what you see?")  # fmt: skip
+             "Can you describe what you see?", *typed("describe"))  # fmt: skip
 
 
 def describe(asker: Asker, scene: Scene | None, evidence: Evidence) -> Turn:
@@ -164,22 +139,7 @@ def describe(asker: Asker, scene: Scene | None, evidence: Evidence) -> Turn:
         )
     else:
         colours = joined([name for name, _ in (evidence.colours or (("grey", 1.0),))[:3]])
-        (best, sure), *_ = evidence.objects or (("nothing", 0.0),)
-        best = with_article(best)
-        if sure >= 0.5:
-            answers = (
-                f"The picture shows: {best}. The main colours are {colours}.",
-                f"I see {best}, mostly in {colours}.",
-            )
-        elif sure >= 0.2:
-            answers = (
-                f"It is probably {best}, but I am not quite sure. The main colours are {colours}.",
-                f"This looks like {best}, though I can't be certain. Its main colours are {colours}.",
-            )
-        else:
-            answers = (f"I am not sure what it shows. The main colours are {colours}, and I found no text.",
-                       f"I can't tell what the object is. I see mostly {colours}.")  # fmt: skip
-        asker.add(_DESCRIBE, answers)
+        asker.add(_DESCRIBE, described(evidence, colours))
     return asker.turns[0]
 
 
@@ -223,6 +183,7 @@ def _general(asker: Asker, evidence: Evidence, photo: bool) -> None:
                         "Tell me the colour {at}.",
                         "What colour do you see {at}?",
                         "{at}, which colour is it?",
+                        *typed("colour_at"),
                     ),
                     ("{at} it is mostly {c}.", "It is {c} {at}."),
                     at=at,
@@ -252,6 +213,7 @@ def _general(asker: Asker, evidence: Evidence, photo: bool) -> None:
                 "Which letters are on it?",
                 "What is the caption?",
                 "What is written on it?",
+                *typed("text_any"),
             ),
             (
                 "I can't see any text in the picture.",
@@ -260,7 +222,7 @@ def _general(asker: Asker, evidence: Evidence, photo: bool) -> None:
             ),
         )
     if photo or not evidence.text:
-        _object(asker, evidence)
+        ask_object(asker, evidence)
     if photo and evidence.text:
         lines = "\n".join(row.text for row in evidence.rows)
         asker.add(
@@ -270,59 +232,27 @@ def _general(asker: Asker, evidence: Evidence, photo: bool) -> None:
                 "Read the text.",
                 "What is written there?",
                 "Which words?",
+                *typed("text_any"),
             ),
             ('It says "{t}".', 'The text says "{t}".') if len(evidence.rows) == 1 else ("It says:\n{t}",),
             t=lines,
         )
 
 
-def _object(asker: Asker, evidence: Evidence) -> None:
-    (best, sure), (second, next_sure), *rest = evidence.objects
-    best, second = with_article(best), with_article(second)
-    questions = ("What is this a photo of?", "Can you identify this?", "What is in the photo?",
-        "What kind of thing is this?", "What is the subject of the picture?", "Tell me what this is.",
-        "What am I seeing?", "What is the main object?", "What is shown here?", "What object is this?",
-        "What can you see here?",
-                 "Which thing is in the photo?", "What is it?", "What do you think this is?",
-                 "Identify the object.")  # fmt: skip
-    if sure >= 0.5:
-        asker.add(questions, ("It is {o}.", "The picture shows {o}.", "That is {o}."), o=best)
-        asker.add(
-            ("Is this {o}?", "Is there {o} in the picture?", "Is it {o}?"),
-            ("Yes, the picture shows {o}.", "Yes, I see {o}."),
-            o=best,
-        )
-    elif sure >= 0.2:
-        asker.add(questions, ("It is probably {o}.", "It looks like {o}, but I am not sure."), o=best)
-        asker.add(("Are you sure what it is?", "How sure are you?"), ("No, {o} is only my best guess.",), o=best)
-        if next_sure >= 0.1:
-            asker.add(("What else could it be?",), ("It could also be {o}.",), o=second)
-    else:
-        asker.add(questions, ("I am not sure what the main object is.", "I can't tell what it is."))
-    if sure >= 0.2:
-        wrong = with_article(asker.rng.choice([name for name, _ in rest]))
-        asker.add(("Is this {w}?", "Is it {w}?"), ("No, it looks like {o}.",
-        "I don't think so. It looks more like {o}."),
-                  w=wrong, o=best)  # fmt: skip
-
-
 def _absent(asker: Asker, evidence: Evidence, photo: bool) -> None:
     said = evidence.to_text().lower()
     things = [thing for thing in THINGS if thing.split()[-1] not in said]
-    if photo:  # a retriever is a dog, and nobody looked for it
-        things = [thing for thing in things if thing not in _FAMILIES]
+    if photo:  # a retriever is a dog, and so may be what was taken for a wolf
+        kinds = {kind for name, _ in evidence.objects for kind in kinds_of(name)}
+        kinds |= {word for kind in kinds for word in SAME_KIND.get(kind, ())}
+        things = [thing for thing in things if not {*thing.split()} & kinds]
     for thing in asker.rng.sample(things, 2):
         asker.add(
-            ("Is there {t} here?", "Can you find {t}?", "Is {t} visible?", "Is {t} anywhere in this picture?",
-                "Does it contain {t}?", "Is {t} shown?", "Does the image have {t} in it?",
-                "Is there {t} in the picture?", "Do you see {t}?", "Can you see {t}?", "Does the picture show {t}?",
-             "Where is {t}?", "Is {t} there?", "Find {t}.", "Show me {t}.", "Is there {t} somewhere?",
-             "What about {t}?", "Have you found {t}?", "Could you spot {t}?", "Is {t} part of it?",
-             "Has it got {t}?", "Where can I find {t}?", "Which corner is {t} in?"),
+            ("Is there {t} here?", "Is {t} anywhere in this picture?", "Does the image have {t} in it?", "Where is {t}?",
+             "Find {t}.", "Show me {t}.", "What about {t}?", "Have you found {t}?", "Is {t} part of it?", "Has it got {t}?",
+             "Where can I find {t}?", "Which corner is {t} in?", *typed("thing_absent", thing="{t}")),
             ("I can't see {t} in the picture.", "No, I can't see {t} in the picture.", "I don't see {t} there."),
             t=thing,
         )  # fmt: skip
     thing = asker.rng.choice(_UNSEEN)
-    asker.add(("Can you tell me {t}?", "Do you know {t}?", "Tell me {t}.", "What about {t}?"),
-              ("I can't see that in the picture.", "That is not something I can see in the picture.",
-               "I can't tell that from the picture."), t=thing)  # fmt: skip
+    asker.add(("Can you tell me {t}?", "Do you know {t}?", "Tell me {t}.", "What about {t}?"), CANNOT_TELL, t=thing)

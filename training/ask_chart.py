@@ -7,6 +7,7 @@ from recap.targets.builtin.evidence import Evidence
 from recap.targets.builtin.numbers import plain
 
 from .ask import Asker, absent_words, joined
+from .typed import typed
 from .words import DAYS, MONTHS
 
 
@@ -22,11 +23,12 @@ def ask_chart(asker: Asker, evidence: Evidence) -> None:
             "What does the header say?", "What does the chart depict?", "What is the title?",
             "What is the chart about?", "What does the heading say?", "What is measured?",
         "What does it show?", "What stands above the chart?", "Read the title.", "What is the chart called?",
-        "What topic does it cover?", "What is the name of the chart?"),
+        "What topic does it cover?", "What is the name of the chart?",
+        *typed("chart_title")),
             ('The title is "{t}".', 'It is about "{t}".'), t=chart.title)  # fmt: skip
     else:
         add(
-            ("What is the title?", "What does the heading say?"),
+            ("What is the title?", "What does the heading say?", *typed("chart_title")),
             ("I can't see a title in the picture.", "The chart has no title that I can see."),
         )
     for series in chart.series:
@@ -48,7 +50,8 @@ def _values(asker: Asker, marks: list[Mark], counted: str, evidence: Evidence) -
             "What is the value for {n}?", "How much is {n}?", "What value does {n} have?", "How high is {n}?",
         "Tell me the number for {n}.", "Where does {n} stand?", "And {n}?", "{n}?", "What is {n} at?",
         "Which value belongs to {n}?", "How many for {n}?", "I need the figure for {n}.", "How far up does {n} go?",
-        "What number stands for {n}?", "How did {n} do?", "What about {n}?"),
+        "What number stands for {n}?", "How did {n} do?", "What about {n}?",
+        *_fitting("value", counted, name="{n}")),
             ("{n} is {v}.", "The value for {n} is {v}.", "It is {v} for {n}."), n=mark.name, v=value(mark))  # fmt: skip
     order = sorted(marks, key=lambda mark: -mark.value)
     for _ in range(2):  # the commonest question about a chart
@@ -91,6 +94,7 @@ def _values(asker: Asker, marks: list[Mark], counted: str, evidence: Evidence) -
                 "What comes first in the ranking?",
                 "Name the front-runner.",
                 "When was it highest?" if counted == "points" else "Which is on top?",
+                *_fitting("largest", counted),
             ),
             ("The largest is {n} with {v}.", "{n} is the highest: {v}."),
             n=order[0].name,
@@ -106,7 +110,8 @@ def _values(asker: Asker, marks: list[Mark], counted: str, evidence: Evidence) -
         "Name the smallest.", "Which is the weakest of them?", "Who did worst?", "Which trails all the others?",
         "Who takes the last place?", "What ranks lowest?", "Name the loser.", "What is at the bottom of the ranking?",
         "Which {c} is the shortest?" if counted == "bars" else "Which is behind all the rest?",
-        "Who finishes last?", "Which is the tiniest?", "What ends up last in the ranking?", "Who brings up the rear?"),
+        "Who finishes last?", "Which is the tiniest?", "What ends up last in the ranking?", "Who brings up the rear?",
+        *_fitting("smallest", counted)),
             ("The smallest is {n} with {v}.", "{n} is the lowest: {v}."), n=order[-1].name,
             v=value(order[-1]), c=counted.rstrip("s"))  # fmt: skip
     told = ", ".join(f"{mark.name} {value(mark)}" for mark in marks)
@@ -119,7 +124,7 @@ def _values(asker: Asker, marks: list[Mark], counted: str, evidence: Evidence) -
         "How many different {c} are in the chart?", "What is the number of {c}?",
         "How many entries does the chart have?", "How many {c} are there?", "Count the {c}.",
         "How many {c} does it have?", "Number of {c}?",
-        "How many values are shown?"), ("There are {n} {c}.",
+        "How many values are shown?", *_fitting("bars_count", counted, parts="{c}")), ("There are {n} {c}.",
     "I count {n} {c}."),
         c=counted, n=len(marks))  # fmt: skip
     add(("What is compared?", "Which categories are there?", "What are the labels?"), ("It compares {t}.",
@@ -170,7 +175,17 @@ def _values(asker: Asker, marks: list[Mark], counted: str, evidence: Evidence) -
                 "I need the figure for {n}.",
                 "What about {n}?",
                 "How did {n} do?",
+                *_fitting("value", counted, name="{n}"),
             ),
             ("I can't see {n} in the picture.", "{n} is not in the chart.", "I don't see {n} in the chart."),
             n=missing,
         )
+
+
+_SHAPES = {"bars": ("bar",), "points": ("point", "line", "curve"), "slices": ("slice", "pie", "share", "portion", "section")}
+
+
+def _fitting(kind: str, counted: str, **slots: str) -> tuple[str, ...]:
+    """The wordings of a kind that name no other shape of chart."""
+    others = [word for shape, words in _SHAPES.items() if shape != counted for word in words]
+    return tuple(asked for asked in typed(kind, **slots) if not any(word in asked.lower() for word in others))

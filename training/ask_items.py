@@ -7,6 +7,7 @@ from recap.targets.builtin.numbers import read_number
 
 from .ask import Asker, absent_words, joined
 from .scenes import Scene
+from .typed import typed
 
 
 def ask_items(asker: Asker, items: list, evidence: Evidence) -> None:
@@ -21,7 +22,7 @@ def ask_items(asker: Asker, items: list, evidence: Evidence) -> None:
              "Price of {n}?", "Tell me the price of {n}.", "{n}, how much?", "And the {n}?",
              "How much for {n}?", "I'd like {n}. How much is that?", "What would {n} set me back?",
              "If I take {n}, what does it cost me?", "What stands beside {n}?", "Which price belongs to {n}?",
-             "One {n}, please. How much?", "What was paid for {n}?", "What do they ask for {n}?")  # fmt: skip
+             "One {n}, please. How much?", "What was paid for {n}?", "What do they ask for {n}?", *typed("item_price", name="{n}"))  # fmt: skip
     for name, cost in rng.sample(items, min(3, len(items))):
         add(price, ("{n} costs {c}.", "The price of {n} is {c}.", "{n} is {c}.", "It costs {c}."), n=name, c=cost)
     name, cost = rng.choice(items)
@@ -34,6 +35,7 @@ def ask_items(asker: Asker, items: list, evidence: Evidence) -> None:
                 "Price of {n}?", "What do I pay for {n}?", "Tell me the price of {n}.", "And {n}?",
                 "I'd like {n}. How much is that?", "Which price belongs to {n}?", "{n}, how much?",
                 "What would {n} set me back?", "How much are the {n} here?", "What was paid for {n}?",
+                *typed("item_price", name="{n}"),
             ),
             ("I can't see {n} in the picture.", "No, {n} is not listed.", "I don't see any {n} there."),
             n=missing,
@@ -64,6 +66,7 @@ def ask_items(asker: Asker, items: list, evidence: Evidence) -> None:
             "What was the biggest expense?",
             "On what was most money spent?",
             "Name the dearest one.",
+            *typed("dearest"),
         ),
         ("The most expensive is {n} at {c}.", "{n} costs the most: {c}."),
         n=high[0],
@@ -75,14 +78,15 @@ def ask_items(asker: Asker, items: list, evidence: Evidence) -> None:
         "What costs the least?", "Which has the lowest price?",
          "Show me the lowest price.", "Which price is at the bottom end?", "What is the best bargain?",
          "Name the cheapest.", "What can I get for little money?", "Name the item with the smallest price.",
-         "I have little money. What should I take?", "On what was least money spent?", "Which is the budget choice?"),
+         "I have little money. What should I take?", "On what was least money spent?", "Which is the budget choice?", *typed("cheapest")),
         ("The cheapest is {n} at {c}.", "{n} costs the least: {c}."), n=low[0], c=low[1])  # fmt: skip
     add(("How many products are there?", "How many dishes are on it?", "What is the number of items?",
         "How many different items do you see?", "How many entries are on the list?",
         "How many things can I order?", "How many articles are listed?", "How many items are there?",
         "How many things have a price?", "How many items are listed?",
          "Count the items.", "Number of things on it?", "How many are on the list?",
-         "How many different things can I choose from?", "How many prices are there?"),
+         "How many different things can I choose from?", "How many prices are there?",
+         *typed("item_count")),
         ("There are {n} items.", "{n} items are listed with a price."), n=len(facts.priced))  # fmt: skip
     if len(items) <= 6 or rng.random() < 0.3:
         told = ", ".join(f"{name} {cost}" for name, cost in facts.priced)
@@ -134,7 +138,8 @@ def ask_total(asker: Asker, scene: Scene, evidence: Evidence) -> None:
         "What is the total?", "How much was it in total?", "What is the total amount?", "How much do I have to pay?",
          "How much was paid in all?", "What does it come to?", "Total?", "Tell me the sum at the end.",
          "What did the whole thing cost?", "Read me the sum.", "How much is to be paid?",
-         "What does everything cost together?", "What was the whole amount?", "How much did they pay?"),
+         "What does everything cost together?", "What was the whole amount?", "How much did they pay?",
+         *typed("total")),
         ("The total is {t}.", "It comes to {t}.", "The total amount is {t}."), t=total)  # fmt: skip
     check = next((said for said in facts.statements if said.startswith("Printed total")), "")
     if check:

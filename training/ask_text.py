@@ -8,6 +8,7 @@ from recap.targets.builtin.rows import Table
 from .ask import Asker, absent_words, joined
 from .ask_items import ask_items, ask_sections, ask_total
 from .scenes import Line, Scene
+from .typed import typed
 
 _READ = ("What does the sign say?", "Can you transcribe this?", "What text is there?", "Read this out.",
     "What is the text?", "Please read it.", "What does it all say?", "Give me the full text.",
@@ -16,7 +17,7 @@ _READ = ("What does the sign say?", "Can you transcribe this?", "What text is th
 "What does the text say?",
          "Can you read this for me?", "Transcribe the text.", "Write down all the text.", "Tell me all the words.",
          "What words are on it?", "Which text do you find?", "Copy the text.", "Read everything to me.",
-         "What has been written on it?")  # fmt: skip
+         "What has been written on it?", *typed("read_all"))  # fmt: skip
 
 
 def ask_text(asker: Asker, scene: Scene, evidence: Evidence) -> None:
@@ -50,7 +51,7 @@ def _reading(asker: Asker, evidence: Evidence) -> None:
     "What is the heading?",
                "Read the title.", "Which words are at the very top?", "What does it say first?",
                "Read me the top line.", "What is the biggest text?", "How does it begin?",
-               "What do the large letters say?"),
+               "What do the large letters say?", *typed("first_line"), *typed("doc_title")),
               ('The first line says "{t}".', 'At the top it says "{t}".'), t=lines[0])  # fmt: skip
     if len(lines) > 1:
         asker.add(("What is the last line?", "What does it say at the bottom?", "What is written in the last line?"),
@@ -74,11 +75,11 @@ def _table(asker: Asker, table: Table) -> None:
         "What is the number of entries?", "How many items does the table list?", "How many records are there?",
         "How many rows are in the table?", "How many rows does the table have?", "How many entries are there?",
     "Count the rows.", "How many names are in the table?", "How long is the table?", "Count the lines of the table.",
-    "Number of rows?"),
+    "Number of rows?", *typed("rows_count")),
         ("There are {n} rows below the head.", "The table has {n} rows."), n=len(table.body))  # fmt: skip
     for missing in absent_words(rng, None, ("names", "products", "regions"), 1, " ".join(row[0] for row in table.body)):
         add(
-            ("What is the {h} of {n}?", "{n}: {h}?", "Tell me the {h} for {n}.", "Is {n} in the table?"),
+            ("Is {n} in the table?", *typed("cell", row="{n}", column="{h}")),
             ("I can't see {n} in the table.", "{n} is not in the table."),
             n=missing,
             h=table.head[-1].lower(),
@@ -91,7 +92,8 @@ def _table(asker: Asker, table: Table) -> None:
             "What does the table say for {n} under {h}?", "Can you tell me {n}'s {h}?", "What is the {h} of {n}?",
             "What {h} does {n} have?", "{n}: {h}?", "Tell me the {h} for {n}.",
         "And {h} for {n}?", "Which {h} belongs to {n}?", "Find the {h} of {n}.", "What stands under {h} for {n}?",
-        "In the row {n}, what is the {h}?", "Check {n}: what {h}?", "I need {n}'s {h}."),
+        "In the row {n}, what is the {h}?", "Check {n}: what {h}?", "I need {n}'s {h}.",
+        *typed("cell", row="{n}", column="{h}")),
             ("The {h} of {n} is {v}.", "{n} has {v} for {h}.", "{n}: {v}."), h=head.lower(),
             n=name, v=cell)  # fmt: skip
     row = rng.choice(table.body)
@@ -127,6 +129,7 @@ def _table(asker: Asker, table: Table) -> None:
                 "Maximum {h}?",
                 "In {h}, which is ahead?",
                 "Who has the best {h}?",
+                *typed("greatest", column="{h}"),
             ),
             ("{n} has the highest {h}: {v}.", "The highest {h} is {v}, for {n}."),
             h=head,
@@ -171,18 +174,19 @@ def _roles(asker: Asker, scene: Scene) -> None:
                 "Where is this receipt from?", "Which store issued this?", "Where did I shop?",
                 "What is the store called?", "What is the name of the store?", "Which business is it?",
                 "Which shop is it from?", "Where was this bought?", "What is the name of the shop?",
-            "Who issued it?", "Which shop was it?", "Who sold this?", "Where did they buy it?") if receipt
+            "Who issued it?", "Which shop was it?", "Who sold this?", "Where did they buy it?", *typed("shop")) if receipt
                 else ("What is the name of the restaurant?", "Which place is this menu from?",
                     "Name of the restaurant?", "What restaurant is this?", "Which cafe is it?",
                     "Where is this menu from?", "What is the restaurant called?", "Whose menu is it?",
                     "What is the name of the place?",
-                      "Which restaurant is it?", "Where would I eat this?", "Who offers this menu?"),
+                      "Which restaurant is it?", "Where would I eat this?", "Who offers this menu?",
+                      *(asked for asked in typed("shop") if "menu" in asked or "restaurant" in asked)),
                 ("It is from {t}.",) if receipt else ("It is {t}.", "The menu is from {t}."), t=text)  # fmt: skip
         elif line.role == "title" and scene.kind == "poster":
             add(("What event is it?", "Which event is on the poster?", "What is the name of the event?",
                 "What is going on?", "What is the event?", "What is it about?", "What is being announced?",
                 "What is the poster for?",
-            "What can I go to?", "What takes place?"),
+            "What can I go to?", "What takes place?", *typed("doc_title")),
                 ("It announces {t}.", "The event is {t}.", "It is about {t}."), t=text)  # fmt: skip
         elif line.role == "date":
             add(("What is the date on it?", "When does it take place?", "When is it happening?",
@@ -190,10 +194,10 @@ def _roles(asker: Asker, scene: Scene) -> None:
                 "When was this?", "Can you find the date?", "When is it?", "What is the date?", "On which day?",
                 "What date does it show?", "When was it?",
             "Date?", "Tell me the day.", "What day is it on?", "Which day does it say?", "When did that happen?",
-            "Which date is printed?"),
+            "Which date is printed?", *typed("date")),
                 ("The date is {t}.", "{t}."), t=line.cells[0])  # fmt: skip
             if len(line.cells) == 2:
-                add(("At what time?", "What time does it show?"), ("The time is {t}.", "At {t}."), t=line.cells[1])
+                add(("At what time?", "What time does it show?", *typed("time")), ("The time is {t}.", "At {t}."), t=line.cells[1])
         elif line.role == "time":
             add(
                 (
@@ -209,6 +213,7 @@ def _roles(asker: Asker, scene: Scene) -> None:
                     "What time should I be there?",
                     "Which time is printed?",
                     "What is the hour?",
+                    *typed("time"),
                 ),
                 ("The time given is {t}.", "{t}."),
                 t=text,
@@ -234,6 +239,7 @@ def _roles(asker: Asker, scene: Scene) -> None:
                     "In which place is it?",
                     "Where is it held?",
                     "Say where it is.",
+                    *typed("place"),
                 ),
                 ("It says {t}.", "The place is {t}."),
                 t=text,
@@ -265,15 +271,15 @@ def _roles(asker: Asker, scene: Scene) -> None:
     if scene.kind == "poster":
         for role, thing, questions in (("price", "a price", ("How much is it?", "What does a ticket cost?",
                                        "What do I pay to get in?", "How much is a ticket?", "What is the price?")),
-                                       ("place", "a place", ("Where is it?", "Where does it take place?")),
-                                       ("time", "a time", ("At what time does it start?",))):  # fmt: skip
+                                       ("place", "a place", ("Where is it?", *typed("place"))),
+                                       ("time", "a time", ("At what time does it start?", *typed("time")))):  # fmt: skip
             if not scene.said(role):
                 add(questions, ("I can't see {t} in the picture.", "The picture doesn't say."), t=thing)
     if scene.kind == "form":
         add(("What is the title of the form?", "Which form do I see?", "What is this form about?", "Form title?",
             "What does the form say at the top?", "What type of form is it?", "What form is it?",
             "What kind of form do I have here?", "What is the form for?",
-             "What is the form called?"),
+             "What is the form called?", *typed("doc_title")),
             ('It is headed "{t}".', "{t}.", "The form is: {t}."), t=scene.lines[0].text)  # fmt: skip
         filled = " ".join(line.text for line in scene.lines).lower()
         for field in ("phone", "email", "city", "signature", "age", "nationality"):
@@ -293,6 +299,7 @@ def _roles(asker: Asker, scene: Scene) -> None:
                         "What did they enter as {f}?",
                         "What does the field {f} hold?",
                         "And the {f}?",
+                        *typed("form_field", key="{f}"),
                     ),
                     ("I can't see {f} in the form.", "No {f} is given."),
                     f=field,
@@ -307,5 +314,5 @@ def _field(asker: Asker, line: Line) -> None:
             "What is filled in for {k}?", "{k}, please.", "What is the {k}?", "Which {k} is given?",
             "What does it say for {k}?", "{k}?",
         "Tell me the {k}.", "What was written as {k}?", "What did they enter as {k}?", "And the {k}?",
-        "What does the field {k} hold?"),
+        "What does the field {k} hold?", *typed("form_field", key="{k}")),
                   ("The {k} is {v}.", "{v}.", "It says {v}."), k=key.strip().lower(), v=value.strip())  # fmt: skip

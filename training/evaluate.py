@@ -68,7 +68,7 @@ def collect(count: int, eyes: Remembered, cache: Path = CACHE) -> list[tuple[str
         text = ASKED["photo.object"][seed % len(ASKED["photo.object"])]
         found.append((f"photo-{seed}", image, Question("photos", text, (name,))))
         number += 1
-        if number == max(1, count // 2):
+        if number == count:
             break
     return found
 

@@ -11,6 +11,7 @@ from recap.targets.builtin.axis import Scale
 from recap.targets.builtin.chart import Chart, Mark, Series
 from recap.targets.builtin.colours import NAMES
 from recap.targets.builtin.evidence import Evidence, TextLine
+from recap.targets.builtin.families import kinds_of
 from recap.targets.builtin.front_end import class_names
 
 from .draw_chart import ticks_of
@@ -49,11 +50,19 @@ def photo(split: str, seed: int) -> Evidence:
     for _ in range(4):
         shares.append(min(shares[-1], left * rng.uniform(0.2, 0.7)))
         left -= shares[-1]
-    objects = tuple((name, round(share, 4)) for name, share in zip(rng.sample(half, 5), shares))
+    objects = tuple((name, round(share, 4)) for name, share in zip(_alike(half, rng), shares))
     colours = _colours(rng)
     size = (rng.randint(300, 4000), rng.randint(300, 4000))
     stray = _stray(rng) if split == "train" else ()
     return Evidence(size, objects, stray, colours, _places(rng, colours))
+
+
+def _alike(names: list[str], rng: random.Random) -> list[str]:
+    """Five classes: any, or ones that a classifier takes for each other."""
+    best = rng.choice(names)
+    same = [name for name in names if name != best and {*kinds_of(best)[:1]} & {*kinds_of(name)}]
+    others = same if len(same) >= 4 and rng.random() < 0.6 else [name for name in names if name != best]
+    return [best, *rng.sample(others, 4)]
 
 
 def _stray(rng: random.Random) -> tuple[TextLine, ...]:

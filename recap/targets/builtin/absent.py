@@ -37,7 +37,7 @@ _END = frozenset(
     "in on at of here there cost costs anywhere somewhere please thanks listed from to with by have has get appear "
     "appears part present reach reaches stand stands is are was were be and or for included visible shown among out "
     "worth do does did set go goes sell sold that which who come comes show shows look looks say says per if i than as "
-    "going into near under over the a an this it what how me my you your much many high".split()
+    "going into near under over the a an this it what how me my you your much many high meet meets where".split()
 )
 """Words behind a thing that are no part of its name."""
 
@@ -80,7 +80,7 @@ def _things(question: str) -> Iterator[str]:
     for match in (*_BEFORE.finditer(small), *((alone,) if alone else ())):
         kept = []
         for word in match[1].split():
-            if word in _END:
+            if word.removesuffix("'s").removesuffix("’s") in _END:
                 break
             kept.append(word)
         if kept:

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 from collections import deque
+from contextlib import suppress
 from pathlib import Path
 
 from .store import AssetError, Progress, disk_full, sha256
@@ -63,11 +64,10 @@ def download(requirement: str, wheel: str, size: int, digest: str, folder: Path,
 
 def _written(folder: Path) -> int:
     total = 0
-    for path in folder.rglob("*"):
-        try:
-            total += path.stat().st_size if path.is_file() else 0
-        except OSError:  # pip removed it meanwhile
-            pass
+    for place, _, names in os.walk(folder):  # skips folders that pip removes meanwhile; Path.rglob raises there
+        for name in names:
+            with suppress(OSError):
+                total += os.stat(os.path.join(place, name)).st_size
     return total
 
 

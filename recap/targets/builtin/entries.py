@@ -5,12 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from .chart import Chart, counted, said
 from .facts import when
+from .families import SAME_KIND, kinds_of, seen
 from .numbers import plain
 from .plain_words import (
+    ABOUT,
     ALL_TOGETHER,
     CALENDAR,
     CHANGE,
@@ -26,6 +29,7 @@ from .plain_words import (
     NO_OBJECT,
     NO_TOTAL,
     OBJECT,
+    OBJECT_IN_WORDS,
     ROWS,
     SECOND,
     SELLER,
@@ -34,7 +38,7 @@ from .plain_words import (
     TOTAL,
     words_of,
 )  # fmt: skip
-from .wording import LIKELY, PAGES, SURE
+from .wording import LIKELY, PAGES, object_of
 
 if TYPE_CHECKING:
     from .evidence import Evidence
@@ -82,6 +86,12 @@ class Index:
     """Whether there is text or a chart, in which names can be missing."""
     holds: frozenset[str] = frozenset()
     """Of "text", "price", "date" and "time" what it has, or may have: whatever else is asked for is not there."""
+
+    @cached_property
+    def worded(self) -> tuple[tuple[frozenset[str], Entry], ...]:
+        """The entries whose names have words, with these."""
+        pairs = ((frozenset(words_of(entry.name)), entry) for entry in self.entries)
+        return tuple(pair for pair in pairs if pair[0])
 
 
 def index_of(evidence: Evidence) -> Index:
@@ -184,18 +194,23 @@ def _of_lines(evidence: Evidence) -> Iterator[Entry]:
 
 
 def _of_object(evidence: Evidence) -> Iterator[Entry]:
-    """What the classifier is sure of, or takes for likely, by the words that ask for it. Pages of text have no
-    object."""
-    (best, confidence), *_ = evidence.objects or (("", 0.0),)
-    if confidence < LIKELY or best in PAGES:
+    """What the classifier is sure of, or takes for likely, by the words that ask for it and by those for its kind.
+    Pages of text have no object."""
+    sure, phrase = object_of(evidence.objects)
+    best = seen(evidence.objects)
+    if not phrase or best.name in PAGES:
         return
-    yield from _weak(OBJECT, f"the object is {'' if confidence >= SURE else 'probably '}{best}", NO_OBJECT)
+    kinds = {word for kind in kinds_of(best.name) for word in (kind, *SAME_KIND.get(kind, ()))}
+    words = (*OBJECT, *sorted(kinds - {*OBJECT}))
+    text = f"the object is {'' if sure else 'probably '}{phrase}"
+    yield from _weak(words, text, NO_OBJECT)
+    yield from _weak(OBJECT_IN_WORDS, text, NO_OBJECT - {"word"})
 
 
 def _of_chart(chart: Chart) -> Iterator[Entry]:
     if chart.title:
         yield Entry("title", f'the title is "{chart.title}"', "word")
-        yield from _weak(TITLE, f'the title is "{chart.title}"')
+        yield from _weak((*TITLE, *ABOUT), f'the title is "{chart.title}"')
     marks = [(series.name, mark) for series in chart.series for mark in series.marks]
     for series, mark in marks:
         if mark.value is not None:

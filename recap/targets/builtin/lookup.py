@@ -27,8 +27,8 @@ def found(question: str, pictures: Sequence[Index]) -> str:
     does "Anna, City" leave out "Anna".
     """
     asked = words_of(question)
-    entries = (entry for picture in pictures for entry in picture.entries if not entry.unless & asked)
-    named = [(words, entry) for entry in entries if (words := words_of(entry.name)) and _meant(entry.name, question)]
+    worded = (pair for picture in pictures for pair in picture.worded if not pair[1].unless & asked)
+    named = [(words, entry) for words, entry in worded if _meant(entry.name, question)]
     absent = _absent(question, pictures)
     whole = [(words, entry) for words, entry in named if words <= asked and entry.kind != "weak"]
     if absent:
@@ -48,7 +48,7 @@ def _meant(name: str, question: str) -> bool:
     return len(name) > 1 or re.search(rf"(?<!\w){re.escape(name)}(?!\w)(?!')", question) is not None
 
 
-def _most_asked(matched: list[tuple[set[str], Entry]]) -> list[Entry]:
+def _most_asked(matched: list[tuple[frozenset[str], Entry]]) -> list[Entry]:
     """Of entries for plain words, those whose text most words ask for: "day of purchase" means the date, not the
     shop."""
     votes: dict[str, int] = {}
@@ -58,7 +58,7 @@ def _most_asked(matched: list[tuple[set[str], Entry]]) -> list[Entry]:
     return [entry for _, entry in matched if votes[entry.text] == most]
 
 
-def _partly(named: Sequence[tuple[set[str], Entry]], asked: set[str]) -> list[Entry]:
+def _partly(named: Sequence[tuple[frozenset[str], Entry]], asked: set[str]) -> list[Entry]:
     found = []
     for words, entry in named:
         telling = [word for word in words & asked if word not in COMMON and len(word) > 2]

@@ -22,6 +22,8 @@ def stem(word: str) -> str:
     word = word.removesuffix("'s").removesuffix("’s").replace("color", "colour")
     if len(word) > 4 and word.endswith("ies"):
         return word[:-3] + "y"
+    if len(word) > 4 and word.endswith(("shes", "ches", "xes", "sses")):
+        return word[:-2]
     return word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith("ss") else word
 
 
@@ -35,14 +37,24 @@ COMMON = frozenset(
 """Words that name nothing by themselves."""
 HIGH = tuple(
     "largest biggest highest greatest most maximum max leader leading winner winning tallest best strongest "
-    "peak".split()
-) + ("top one", "on top", "come first", "rank first", "first place", "top category")
-LOW = tuple("smallest lowest least fewest minimum min bottom worst shortest weakest tiniest lightest poorest".split())
+    "peak longest dominate".split()
+) + ("top one", "on top", "come first", "rank first", "first place", "top category", "lead", "number one",
+     "ahead rest", "ahead other", "beat", "top ranking", "bigger other", "higher other", "more other",
+     "above rest", "nothing higher", "nobody higher")  # fmt: skip
+LOW = tuple(
+    "smallest lowest least fewest minimum min bottom worst shortest weakest tiniest lightest poorest littlest rarest loser "
+    "trail".split()
+) + ("end ranking", "behind rest", "behind other", "smaller other", "lower other", "shorter every", "beaten other",
+     "nothing lower", "nobody lower")  # fmt: skip
 SECOND = ("second", "runner", "runner-up")
 DEAR = ("most expensive", "expensive", "dearest", "costliest", "priciest", "highest price", "cost most", "most money",
-        "highest priced")  # fmt: skip
+        "highest priced", "top priced", "most costly", "most on", "most for", "pay most", "spend most", "spent most",
+        "more than any", "more other", "nothing more", "pricier rest", "pricier other", "dearer rest", "dearer other", "biggest expense", "biggest spend",
+        "largest amount", "up the most")  # fmt: skip
 CHEAP = ("least expensive", "cheapest", "lowest price", "cost least", "least money", "lowest priced", "save", "cheap",
-         "bargain", "affordable")  # fmt: skip
+         "bargain", "affordable", "cheaper rest", "cheaper other", "nothing cheaper", "least costly", "least on", "least for", "least dear", "pay least",
+         "spend least", "spent least", "pay little", "less than any", "less other", "smallest expense", "smallest spend",
+         "smallest amount", "least to", "budget")  # fmt: skip
 TOTAL = (
     "total",
     "sum",
@@ -57,24 +69,42 @@ TOTAL = (
     "everything",
     "altogether",
     "amount",
+    "damage",
+    "overall",
+    "wallet",
+    "come to",
+    "in all",
+    "what cost",
 )
 ALL_TOGETHER = ("total", "sum", "altogether", "combined", "everything", "add")
 CHANGE = ("change", "back")
+ABOUT = (*"represent theme subject labelled titled topic concern call name looking supposed".split(), "what about",
+         "chart of", "about chart", "about graph")  # fmt: skip
+"""How people ask for the title of a chart, where nothing else is meant."""
 TITLE = ("title", "heading", "headline", "caption", "called", "topic", "header")
 OBJECT = (
-    *"object animal thing subject identify describe recognise recognize vehicle food plant building".split(),
-    "what is this", "what is it", "what is that", "what do you see", "what can see", "what kind", "what in it",
-    "picture show", "photo show", "image show", "picture of", "photo of", "image of", "looking at",
+    *"object animal thing subject identify describe recognise recognize vehicle food plant building fruit creature item "
+    "photo picture image pic photograph photographed shot pictured depict depicted caption description summary summarise "
+    "guess call called familiar label seeing scene".split(),
+    "what is this", "what is it", "what is that", "what this is", "what it is", "what this one", "what do you see",
+    "what you see", "what can see", "what can be seen", "what kind", "what in it", "what in here", "what on here",
+    "what got here", "what here", "what shown", "name it", "name this", "name to this", "name of this", "this look",
+    "what this could", "what this might", "what could this", "looking at", "looks like", "look like", "sum up",
 )  # fmt: skip
-FIRST_LINE = (*TITLE, "first", "top", "begin", "start", "biggest", "largest", "big", "large", "event", "form")
-SELLER = tuple(
-    "shop store seller market sold issued bought restaurant cafe menu business company place purchase merchant".split()
-)
+OBJECT_IN_WORDS = ("one word", "a word", "few words", "in words", "into words")
+"""How the words are meant that the answer should have, not those of the picture."""
+FIRST_LINE = (*TITLE, "first", "top", "begin", "start", "biggest", "largest", "big", "large", "event", "form",
+              *"opening topmost uppermost beginning above head titled headed advertising upper".split(), "line one", "highest line")
+SELLER = (
+    *"shop store seller market sold issued bought restaurant cafe menu business company place purchase merchant "
+    "establishment vendor firm outlet".split(),
+    "where buy", "where got", "where eat", "where shopping", "from where", "receipt by", "where come",
+)  # fmt: skip
 LAST_LINE = ("last", "bottom", "end", "final")
 DATE = ("date", "day", "when", "dated")
 TIME = ("time", "hour", "clock", "o'clock", "start", "begin")
-ROWS = ("row", "entry", "line", "people", "person", "name", "record")
-ITEMS = ("item", "thing", "product", "dish", "article", "price", "meal")
+ROWS = ("individual", "item", "row", "entry", "line", "people", "person", "name", "record")
+ITEMS = ("entry", "purchase", "position", "option", "choice", "item", "thing", "product", "dish", "article", "price", "meal")
 ASKED_FOR = {
     "text": ("text", "written", "printed", "read", "writing"),
     "price": ("price", "cost", "expensive", "fee", "pay", "charge"),
@@ -83,6 +113,7 @@ ASKED_FOR = {
 }
 """What a picture as a whole may lack, and the words that ask for it."""
 NO_OBJECT = frozenset(
+    "black white grey brown beige olive red orange yellow green teal blue purple pink big pixel "
     "colour time day date size month year text written printed price cost many much number word".split()
 )
 """Words of questions that ask for something else than what the picture shows."""
@@ -114,6 +145,9 @@ GENERAL = words_of(
     "max min side measured compared common mostly rest begin develop cover rise fall enter add more less better worse "
     "older younger larger smaller higher lower cheaper dearer taller shorter ahead behind champion runner-up front "
     "long short big small much many few lot lots kilo piece pieces meal drink drinks food starter starters dessert "
-    "desserts mains party concert show ones one two three four five six seven eight nine ten".split()
+    "desserts mains party concert show ones one two three four five six seven eight nine ten "
+    "description transcript transcription wording version copy compare comparison loser article exact full complete low "
+    "bigger pricier dearer everybody everyone meeting announced purchased bought ordered offered served summary overview "
+    "caption sentence people verbatim starting".split()
 )
 """Words that ask about a picture in general: that they are not printed in it means nothing."""

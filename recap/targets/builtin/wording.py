@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from statistics import median
 
 from .evidence import Evidence, position
+from .families import seen, with_article
 from .rows import Row
 
 SURE, LIKELY, GUESS = 0.5, 0.2, 0.1
@@ -33,16 +34,32 @@ def _opening(evidence: Evidence) -> list[str]:
 def _object(evidence: Evidence) -> str:
     if evidence.objects is None:
         return "The main object could not be recognised."
-    (best, confidence), *others = evidence.objects
+    (best, confidence), *_ = evidence.objects
     if best in PAGES and len(evidence.rows) >= 4:
         return "The picture is mostly text, such as a page, a poster or a form."
-    if confidence >= SURE:
-        return f"The picture shows: {best}."
-    guesses = ", ".join([best, *(name for name, share in others[:2] if share >= GUESS)])
-    if confidence >= LIKELY:
-        return f"The picture probably shows: {guesses}."
+    sure, phrase = object_of(evidence.objects)
+    if phrase:
+        return f"The picture {'shows' if sure else 'probably shows'}: {phrase}."
     unsure = "I am not sure what the main object is."
-    return f"{unsure} Weak guess: {guesses}." if confidence >= GUESS else unsure
+    return f"{unsure} Weak guess: {_guesses(evidence.objects)}." if confidence >= GUESS else unsure
+
+
+def object_of(objects: Sequence[tuple[str, float]] | None) -> tuple[bool, str]:
+    """Whether it is sure, and what it is: "beagle (a dog)", "a dog, probably beagle", "a dog"; "" where even that
+    would be a weak guess."""
+    best = seen(objects)
+    if best.confidence >= SURE:
+        return True, f"{best.name} ({best.told})" if best.told else best.name
+    if best.kind_confidence >= SURE:
+        return True, f"{with_article(best.kind)}, probably {_guesses(objects)}"
+    if best.confidence >= LIKELY:
+        return False, _guesses(objects)
+    return False, with_article(best.kind) if best.kind_confidence >= LIKELY else ""
+
+
+def _guesses(objects: Sequence[tuple[str, float]]) -> str:
+    (best, _), *others = objects
+    return ", ".join([best, *(name for name, share in others[:2] if share >= GUESS)])
 
 
 def _text(evidence: Evidence) -> list[str]:
