@@ -1,6 +1,8 @@
 """What a question names is looked up in the evidence and put before it."""
 
+import json
 import random
+import re
 from dataclasses import replace
 
 import pytest
@@ -16,9 +18,12 @@ from recap.targets.builtin.lookup import MOST, found
 from recap.targets.prompt import Picture, Prompt
 from training.ask import write
 from training.exam import Question, questions, right
+from training.exam_words import ASKED
 from training.scenes import KINDS, make
 from training.simulate import simulate
 from training.words import DAYS, MONTHS, lists
+
+from .app_fixtures import ROOT
 
 
 def lines(*rows: tuple[str, ...], objects: tuple = (("web page", 0.9),)) -> Evidence:
@@ -132,6 +137,15 @@ def test_the_exam_asks_in_no_phrase_of_the_training():
             taught |= {phrase(question, "train") for question, _ in write(read, evidence, rng, 60)}
             asked |= {phrase(question.text, "held") for question in questions(make(kind, "held", seed))}
     assert len(taught) > 200 and len(asked) > 40 and not taught & asked
+
+
+def test_the_exam_has_no_wording_of_those_that_training_was_given():
+    def plain(wording: str) -> str:
+        return re.sub(r"[^a-z0-9* ]", "", re.sub(r"\{\w+\}", "*", wording.lower())).strip()
+
+    read = json.loads((ROOT / "training" / "wordings.json").read_text("utf-8"))
+    taught = {plain(wording) for wordings in read.values() for wording in wordings}
+    assert len(taught) > 1000 and not taught & {plain(asked) for wordings in ASKED.values() for asked in wordings}
 
 
 def test_nothing_that_training_answers_is_said_to_be_absent():
