@@ -42,7 +42,7 @@ def load_language_model(
     load and answer nonsense. No request is made when the files are in place. `reader` is that of `reader.chosen`.
     Raises recap.targets.builtin.store.AssetError when they cannot be had.
     """
-    from transformers import LlamaForCausalLM, PreTrainedTokenizerFast  # the latter AutoTokenizer would find, a second later
+    from transformers import LlamaForCausalLM, PreTrainedTokenizerFast
 
     adapter = chosen(reader)
     folder = ensure(progress, verify=True).language_model
@@ -51,7 +51,7 @@ def load_language_model(
     if adapter is not None:
         alone(lambda: adapter.merge_into(model))
     model.generation_config.eos_token_id = list(END_TOKENS)
-    with quiet():
+    with quiet():  # AutoTokenizer would find the same one, a second later
         tokenizer = PreTrainedTokenizerFast.from_pretrained(folder, local_files_only=True)
     return model.to(device).eval().requires_grad_(False), tokenizer
 
