@@ -18,6 +18,11 @@ os.environ["GRADIO_ANALYTICS_CACHE_FREQUENCY"] = str(10**9)  # a table of all ev
 os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
 os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
 
+if __name__ == "__main__":
+    from studio import ahead
+
+    ahead.load_torch_library()
+
 from studio import opening
 
 if __name__ == "__main__":  # the model is read while gradio is imported

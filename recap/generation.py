@@ -7,12 +7,13 @@ import secrets
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
+from functools import cache
+from importlib.metadata import version
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 import torch
-import transformers
 
 from . import __version__
 from .choosing import Chooser, Greedy, Sampler
@@ -294,8 +295,14 @@ def versions() -> dict[str, str]:
         "recap": __version__,
         "python": platform.python_version(),
         "torch": torch.__version__,
-        "transformers": transformers.__version__,
+        "transformers": _of_transformers(),
     }
+
+
+@cache
+def _of_transformers() -> str:
+    """Asked of its files: the built-in model does without its import."""
+    return version("transformers")
 
 
 def _trace(

@@ -26,6 +26,11 @@ if TYPE_CHECKING:
     from .metrics import Metrics
     from .worker import Worker
 
+_USUAL_TURN = sys.getswitchinterval()
+_SHORT_TURN = 0.0005
+"""Seconds that an import keeps Python from the thread that loads the model. That thread asks for its turn after every
+operation of torch, some thousand times: with the usual 5 ms, it had a third of a core."""
+
 
 class Opening(NamedTuple):
     """What was asked for, and the worker whose model is loading."""
@@ -107,12 +112,14 @@ def long_lived() -> None:
     which no token comes and no view. If it rested (`hurried`), it works from now on."""
     gc.freeze()
     gc.enable()
+    sys.setswitchinterval(_USUAL_TURN)
 
 
 def hurried() -> None:
     """Start faster: no garbage is collected until `long_lived`, and gradio writes no stubs. A signal ends it meanwhile."""
     on_signals(before_anything)
     gc.disable()
+    sys.setswitchinterval(_SHORT_TURN)
     sys.meta_path.insert(0, _WithoutStubs())
 
 

@@ -35,6 +35,7 @@ from .worker import Worker
 log = logging.getLogger(__name__)
 
 _TIDY_SECONDS = 10.0
+_LOOK_SECONDS = 0.05
 _PATIENCE = 3.0
 """Seconds that answers get to end with the pass that they are in."""
 _LAST_WORDS = 0.5
@@ -100,6 +101,13 @@ def _tidy(page: Checked, folder: Path) -> None:
         log.warning("uploads could not be tidied: %s", type(error).__name__)
 
 
+def _prepare_drawing(worker: Worker, over: threading.Event) -> None:
+    """Import what draws trees when the model is loaded, which it would delay: the first tree comes after a first pass."""
+    while worker.loading and not over.wait(_LOOK_SECONDS):
+        pass
+    importlib.import_module("networkx")
+
+
 def closing(worker: Worker) -> bool:
     """End answers with the pass that they are in, and let pages hear of it; whether all of them did."""
     whole = worker.close(_PATIENCE)
@@ -130,7 +138,7 @@ def serve(page: Checked, worker: Worker, port: int | None, folder: Path, enabled
         changed = ", ".join(f"{name}={value}" for name, value in enabled.items() if usual.get(name, value) != value)
         metrics = f"on, {enabled['metrics']}" if enabled["metrics"] else "off"
         print(f"Metrics: {metrics}. Limits: {changed or 'the defaults'} (docs/serving.md).", flush=True)
-    importlib.import_module("networkx")  # of the first tree that is drawn
+    threading.Thread(target=_prepare_drawing, args=(worker, over), name="drawing", daemon=True).start()
     while not over.wait(_TIDY_SECONDS):
         _tidy(page, folder)
     print("Closing, which takes some seconds while pages are open.", flush=True)

@@ -5,6 +5,8 @@ import importlib.util
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from types import SimpleNamespace
 
 import gradio
 import pytest
@@ -13,17 +15,17 @@ from gradio import component_meta
 from gradio.routes import App
 
 from recap.targets.alone import alone
-from studio import opening
+from studio import ahead, opening
 from studio.serving import unserved
 
 from .app_fixtures import ROOT
 
 
-def test_the_built_in_model_needs_no_models_of_transformers() -> None:
+def test_the_built_in_model_does_without_transformers() -> None:
     run = (
         "import sys; from recap.targets.loading import import_for; import recap.targets.builtin, recap.session, recap.generation; "
         "import_for('builtin'); import recap.targets.cpu.passes; "
-        "print([name for name in ('transformers.modeling_utils', 'transformers.models', 'sympy') if name in sys.modules])"
+        "print([name for name in ('transformers', 'sympy') if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", run], cwd=ROOT, capture_output=True, text=True, timeout=120)
     assert done.stdout.strip() == "[]", done.stderr
@@ -50,11 +52,35 @@ def test_gradio_writes_no_stubs(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_hurried_start_collects_garbage_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "meta_path", list(sys.meta_path))
+    usual = sys.getswitchinterval()
     opening.hurried()
-    assert not gc.isenabled()
+    assert not gc.isenabled() and sys.getswitchinterval() < usual / 2
     opening.long_lived()
-    assert gc.isenabled()
+    assert gc.isenabled() and sys.getswitchinterval() == usual
     gc.unfreeze()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems name the library otherwise")
+def test_torchs_library_loads_beside_python() -> None:
+    run = (
+        "import sys; from studio import ahead; thread = ahead.load_torch_library(); print(thread is not None, 'torch' in sys.modules); "
+        "thread and thread.join(); print('libtorch_cpu.so' in open('/proc/self/maps').read()); "
+        "import torch; from recap.targets.alone import alone; print(alone(torch.get_num_threads), torch.ones(2).sum().item())"
+    )
+    done = subprocess.run([sys.executable, "-c", run], cwd=ROOT, capture_output=True, text=True, timeout=120)
+    with_cuda = torch.version.cuda is not None
+    assert done.stdout.split() == [str(not with_cuda), "False", str(not with_cuda), "1", "2.0"], done.stderr
+
+
+def test_without_that_library_nothing_begins(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    assert ahead.load_torch_library() is None
+    for name in ("libtorch_cpu.so", "libtorch_cuda.so"):
+        (tmp_path / "lib").mkdir(exist_ok=True)
+        (tmp_path / "lib" / name).touch()
+    found = SimpleNamespace(submodule_search_locations=[str(tmp_path)])
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: found)
+    assert ahead.load_torch_library() is None, "torch with CUDA looks for libraries of other packages first"
 
 
 def test_a_page_in_the_making_has_no_server() -> None:

@@ -254,12 +254,20 @@ class Target:
 
 def _as_bytes(piece: str) -> str:
     """A token that is no whole character: its bytes, when the vocabulary is byte-level, else the raw piece."""
-    from transformers.convert_slow_tokenizer import bytes_to_unicode
-
-    table = {char: byte for byte, char in bytes_to_unicode().items()}
-    if all(char in table for char in piece):
-        return "".join(f"<{table[char]:02X}>" for char in piece)
+    if all(char in _BYTES for char in piece):
+        return "".join(f"<{_BYTES[char]:02X}>" for char in piece)
     return piece
+
+
+def _written_bytes() -> dict[str, int]:
+    """Bytes by the characters that byte-level vocabularies (GPT-2's and all after it) write them as: visible Latin-1 as it
+    is, the others, in their order, as the characters from 256 on."""
+    visible = {*range(33, 127), *range(161, 173), *range(174, 256)}
+    hidden = [byte for byte in range(256) if byte not in visible]
+    return {chr(byte): byte for byte in visible} | {chr(256 + at): byte for at, byte in enumerate(hidden)}
+
+
+_BYTES = _written_bytes()
 
 
 def _end_ids(model: torch.nn.Module, tokenizer: Any) -> list[int]:

@@ -127,8 +127,6 @@ class BuiltinTarget(Target):
 
 def import_parts() -> None:
     """Import the foreign parts, of which each is otherwise imported when it is first used."""
-    from transformers import PreTrainedTokenizerFast  # noqa: F401
-
     from .text_reader import import_parts
 
     import_parts()

@@ -16,7 +16,6 @@ Worth knowing about it:
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -27,6 +26,7 @@ from .convert import quiet
 from .reader import chosen
 from .sources import ensure
 from .store import Progress
+from .tokenizer import ChatTokenizer
 
 END_TOKENS = (0, 2)
 """`<|endoftext|>` and `<|im_end|>`."""
@@ -42,7 +42,7 @@ def load_language_model(
     load and answer nonsense. No request is made when the files are in place. `reader` is that of `reader.chosen`.
     Raises recap.targets.builtin.store.AssetError when they cannot be had.
     """
-    from transformers import LlamaForCausalLM
+    from transformers import LlamaForCausalLM, PreTrainedTokenizerFast
 
     adapter = chosen(reader)
     folder = ensure(progress, verify=True).language_model
@@ -51,20 +51,15 @@ def load_language_model(
     if adapter is not None:
         alone(lambda: adapter.merge_into(model))
     model.generation_config.eos_token_id = list(END_TOKENS)
-    return model.to(device).eval().requires_grad_(False), _tokenizer(folder)
+    with quiet():  # AutoTokenizer would find the same one, a second later
+        tokenizer = PreTrainedTokenizerFast.from_pretrained(folder, local_files_only=True)
+    return model.to(device).eval().requires_grad_(False), tokenizer
 
 
-def open_language_model(progress: Progress | None = None, reader: str = "auto") -> tuple[Checkpoint, Any]:
+def open_language_model(progress: Progress | None = None, reader: str = "auto") -> tuple[Checkpoint, ChatTokenizer]:
     """(checkpoint, tokenizer) for the compiled passes. `reader`, files and errors as for `load_language_model`."""
     adapter = chosen(reader)
     folder = ensure(progress, verify=True).language_model
     checkpoint = Checkpoint(folder, adapter.merged if adapter is not None else None)
     checkpoint.generation_config.eos_token_id = list(END_TOKENS)
-    return checkpoint, _tokenizer(folder)
-
-
-def _tokenizer(folder: Path) -> Any:
-    from transformers import PreTrainedTokenizerFast  # which AutoTokenizer would find, a second later
-
-    with quiet():
-        return PreTrainedTokenizerFast.from_pretrained(folder, local_files_only=True)
+    return checkpoint, ChatTokenizer(folder)

@@ -7,7 +7,6 @@ import hashlib
 import json
 import os
 import shutil
-import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -20,6 +19,7 @@ from ...folders import cache_folder  # noqa: F401
 MANIFEST = "manifest.json"
 _SMALL = 8_000_000  # files up to this many bytes are hashed at every check: milliseconds
 _PARTIAL = ".partial-"
+_PART = 1 << 24
 
 Progress = Callable[[str, "float | None"], None]
 """Called with what is being done and the fraction finished (None: unknown)."""
@@ -31,14 +31,11 @@ class AssetError(RuntimeError):
 
 def sha256(path: Path) -> str:
     """Hex digest of a file."""
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest() if sys.version_info >= (3, 11) else _sha256(stream)
-
-
-def _sha256(stream) -> str:
     state = hashlib.sha256()
-    while block := stream.read(1 << 20):
-        state.update(block)
+    with path.open("rb") as stream:
+        # in large parts: after each of them the thread waits for its turn, which while others import is long
+        while block := stream.read(_PART):
+            state.update(block)
     return state.hexdigest()
 
 

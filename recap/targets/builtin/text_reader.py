@@ -11,6 +11,7 @@ from typing import Any
 from unittest.mock import patch
 
 import numpy as np
+import yaml
 from PIL import Image
 
 from .evidence import TextLine
@@ -88,11 +89,16 @@ def import_parts() -> None:
     os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
     from omegaconf import OmegaConf
 
-    # it reads one long list of models at its import, twice, for half a second each time
-    with patch.object(OmegaConf, "load", cache(OmegaConf.load)):
+    # it reads one long list of models at its import, twice, and asks of it what a dict has: OmegaConf's takes ten times as long
+    with patch.object(OmegaConf, "load", cache(_listed)):
         import rapidocr
         import rapidocr.ch_ppocr_det
         import rapidocr.inference_engine.onnxruntime  # noqa: F401
+
+
+def _listed(path: Path) -> Any:
+    with open(path, encoding="utf-8") as file:
+        return yaml.load(file, getattr(yaml, "CSafeLoader", yaml.SafeLoader))
 
 
 def _session(model: str, threads: int) -> Any:

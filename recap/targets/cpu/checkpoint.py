@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import torch
 from safetensors import safe_open
-from transformers import GenerationConfig, PreTrainedConfig
 
 UNIT = 32
 """Hidden size, head size and mlp size must be multiples of this."""
@@ -37,6 +38,15 @@ class Sizes:
     """Of the norms."""
 
 
+class Config(SimpleNamespace):
+    """What config.json says, under its names. Not transformers' class, whose import takes longer than the weights do, and
+    which adds nothing to what the file says."""
+
+    def get_text_config(self, decoder: bool = False) -> Config:
+        """Itself: there is no other part."""
+        return self
+
+
 class Checkpoint:
     """A folder written by save_pretrained. It stands where a loaded model would, with the configurations alone.
 
@@ -47,10 +57,9 @@ class Checkpoint:
     def __init__(self, folder: Path, change: Callable[[str, torch.Tensor], torch.Tensor] | None = None) -> None:
         self.folder = Path(folder)
         self._change = change or (lambda name, weight: weight)
-        # not the class of the family: importing one takes two seconds, and adds nothing to what the file says
-        self.config = PreTrainedConfig.from_dict(PreTrainedConfig.get_config_dict(folder, local_files_only=True)[0])
+        self.config = Config(**_read(self.folder / "config.json"))
         _refuse_others(self.config)
-        self.generation_config = GenerationConfig.from_pretrained(folder, local_files_only=True)
+        self.generation_config = SimpleNamespace(**_read(self.folder / "generation_config.json"))
         self.name_or_path = str(folder)
         self.device = torch.device("cpu")
 
@@ -91,6 +100,10 @@ class Weights:
         """Norm, q, k, v, out, norm, gate, up and down of one layer, matrices as (outputs, inputs)."""
         names = [f"model.layers.{index}.{name}.weight" for name in _LAYER]
         return [self._change(name, self._file.get_tensor(name)) for name in names]
+
+
+def _read(path: Path) -> dict[str, Any]:
+    return json.loads(path.read_text("utf-8"))
 
 
 def _head_size(config: Any) -> int:
