@@ -10,10 +10,10 @@ from .numbers import Number
 from .rows import Row, Table, table_of
 
 _SUMMARY = re.compile(
-    r"(grand |sub ?-?)?total|sum|balance( due)?|amount( due)?|to pay|tax|vat|gst|cash|change|card|visa|paid|tip|"
-    r"service|discount|rounding|deposit|received|tendered|mastercard|debit|due", re.I
+    r"(grand |sub ?-?|gross |net |final )?(total|amount)|sum|balance( due)?|amount (due|payable)|payable|to pay|tax|vat|gst|"
+    r"cash|change|card|visa|paid|tip|service|discount|rounding|deposit|received|tender(ed)?|mastercard|debit|due", re.I
 )  # fmt: skip
-_TOTAL = re.compile(r"(grand )?total|total\b.*|(balance|amount) due|to pay|sum|due", re.I)
+_TOTAL = re.compile(r"(grand )?total|total\b.*|(net|final) amount|(balance|amount) (due|payable)|payable|to pay|sum|due", re.I)
 _MONTH = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]*"
 _DATE = re.compile(
     rf"\b(?:\d{{1,2}}(?:st|nd|rd|th)? ?{_MONTH}\.?(?: ?\d{{4}})?|"

@@ -106,7 +106,7 @@ TIME = ("time", "hour", "clock", "o'clock", "start", "begin")
 ROWS = ("individual", "item", "row", "entry", "line", "people", "person", "name", "record")
 ITEMS = ("entry", "purchase", "position", "option", "choice", "item", "thing", "product", "dish", "article", "price", "meal")
 ASKED_FOR = {
-    "text": ("text", "written", "printed", "read", "writing"),
+    "text": ("text", "written", "printed", "read", "writing", "transcribe", "transcript", "ocr", "wording"),
     "price": ("price", "cost", "expensive", "fee", "pay", "charge"),
     "time": ("time", "hour", "clock", "o'clock"),
     "date": ("date", "day", "month", "year", "when"),
@@ -114,7 +114,8 @@ ASKED_FOR = {
 """What a picture as a whole may lack, and the words that ask for it."""
 NO_OBJECT = frozenset(
     "black white grey brown beige olive red orange yellow green teal blue purple pink big pixel "
-    "colour time day date size month year text written printed price cost many much number word".split()
+    "colour time day date size month year text written printed price cost many much number word read transcribe "
+    "transcript wording ocr copy type".split()
 )
 """Words of questions that ask for something else than what the picture shows."""
 NO_TOTAL = frozenset("tip tax vat cash card change discount service deposit back".split())
