@@ -5,8 +5,6 @@ import json
 import numpy as np
 import pytest
 
-from recap.targets.builtin.families import seen
-from recap.targets.builtin.wording import object_of
 from training import calibrate, real
 
 
@@ -86,21 +84,3 @@ def test_another_picture_at_the_labelled_place_is_refused(monkeypatch):
     monkeypatch.setattr(calibrate.fetch, "file_in", lambda *_: b"another picture")
     with pytest.raises(calibrate.fetch.FetchError, match="not the picture that was labelled"):
         calibrate.looked_at(calibrate.photos()[:1], None)
-
-
-@pytest.mark.parametrize(
-    ("objects", "case"),
-    [
-        ([("beagle", 0.6)], "name"),
-        ([("beagle", 0.4), ("basset", 0.3)], "kind"),
-        ([("strainer", 0.3)], "probably name"),
-        ([("beagle", 0.15), ("basset", 0.1)], "probably kind"),
-        ([("strainer", 0.12)], "weak guess"),
-        ([("strainer", 0.05)], "nothing"),
-    ],
-)
-def test_what_the_notes_say_is_counted_as_they_word_it(objects, case):
-    assert calibrate.told(seen(objects)) == case
-    sure, phrase = object_of(objects)
-    assert sure == (case in ("name", "kind")) and bool(phrase) == (case not in ("weak guess", "nothing"))
-    assert phrase.startswith("a dog") == ("kind" in case)

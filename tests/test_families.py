@@ -7,6 +7,7 @@ from recap.targets.builtin.evidence import Evidence
 from recap.targets.builtin.families import _NAMES, kinds_of, seen, with_article
 from recap.targets.builtin.front_end import class_names
 from recap.targets.builtin.lookup import found
+from recap.targets.builtin.wording import object_of
 
 
 def photo(*objects):
@@ -33,10 +34,11 @@ def test_kinds_go_from_narrow_to_broad(name, kinds):
         ((("beagle", 0.7),), "The picture shows: beagle (a dog)."),
         ((("tabby cat", 0.7),), "The picture shows: tabby cat."),
         ((("umbrella", 0.7),), "The picture shows: umbrella."),
-        ((("beagle", 0.3), ("basset", 0.25), ("tench", 0.05)), "The picture shows: a dog, probably beagle, basset."),
-        ((("beagle", 0.3), ("zebra", 0.25)), "The picture shows: an animal, probably beagle, zebra."),
-        ((("beagle", 0.3), ("umbrella", 0.25)), "The picture probably shows: beagle, umbrella."),
-        ((("beagle", 0.15), ("basset", 0.15), ("umbrella", 0.1)), "The picture probably shows: a dog."),
+        ((("beagle", 0.3), ("basset", 0.25), ("tench", 0.05)), "The picture shows: a dog, perhaps beagle, basset."),
+        ((("beagle", 0.3), ("zebra", 0.25)), "The picture shows: an animal, perhaps beagle, zebra."),
+        ((("strainer", 0.3), ("umbrella", 0.25)), "The picture may show: strainer, umbrella."),
+        ((("beagle", 0.15), ("basset", 0.15), ("umbrella", 0.1)), "The picture probably shows: a dog, perhaps beagle, basset."),
+        ((("beagle", 0.09), ("basset", 0.09), ("pug dog", 0.09)), "The picture probably shows: a dog."),
         ((("beagle", 0.15), ("umbrella", 0.1)), "I am not sure what the main object is. Weak guess: beagle, umbrella."),
         ((("umbrella", 0.05),), "I am not sure what the main object is."),
         (None, "The main object could not be recognised."),
@@ -44,6 +46,22 @@ def test_kinds_go_from_narrow_to_broad(name, kinds):
 )
 def test_what_the_guesses_agree_on_is_told(objects, told):
     assert Evidence((9, 9), objects, (), None).to_text().startswith(told + "\n")
+
+
+@pytest.mark.parametrize(
+    "objects, level",
+    [
+        ([("beagle", 0.6)], "name"),
+        ([("beagle", 0.4), ("basset", 0.3)], "kind"),
+        ([("beagle", 0.15), ("basset", 0.1)], "probably kind"),
+        ([("strainer", 0.3)], "maybe name"),
+        ([("strainer", 0.12)], ""),
+    ],
+)
+def test_no_more_is_said_than_is_known(objects, level):
+    verb, phrase = object_of(objects)
+    assert seen(objects).level == level and bool(phrase) == bool(verb) == bool(level)
+    assert (verb == "is") == (level in ("name", "kind")) and phrase.startswith("a dog") == ("kind" in level)
 
 
 def test_nothing_seen_is_nothing():

@@ -74,7 +74,7 @@ def test_photos_are_recognised_and_hold_no_text(eyes):
     coffee, cat = look(eyes, "coffee.jpg"), look(eyes, "cat.jpg")
     assert coffee.objects[0][0] == "espresso" and "The picture shows: espresso (a drink)." in coffee.to_text()
     assert {name for name, _ in cat.objects[:3]} == {"Egyptian cat", "tiger cat", "tabby cat"}
-    assert "The picture shows: a cat, probably Egyptian cat, " in cat.to_text()
+    assert "The picture shows: a cat, perhaps Egyptian cat, " in cat.to_text()
     for evidence in (coffee, cat):
         assert evidence.text == () and "No text was found in the picture." in evidence.to_text()
         confidences = [confidence for _, confidence in evidence.objects]

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from recap.targets.builtin.evidence import Evidence
 from recap.targets.builtin.families import SAME_KIND, kinds_of, seen, with_article
-from recap.targets.builtin.wording import LIKELY, SURE
 
 from .typed import typed
 
@@ -36,15 +35,17 @@ def described(evidence: Evidence, colours: str) -> tuple[str, ...]:
     """Answers to the widest question: what it is as far as that is sure, and the colours."""
     best = seen(evidence.objects or (("nothing", 0.0),))
     name, kind = named(best.name), with_article(best.kind) if best.kind else ""
-    if best.confidence >= SURE:
+    if best.level == "name":
         return (f"The picture shows: {name}. The main colours are {colours}.", f"I see {name}, mostly in {colours}.")
-    if best.kind_confidence >= SURE:
-        return (f"It shows {kind}, probably {name}. The main colours are {colours}.",
+    if best.level == "kind":
+        return (f"It shows {kind}, perhaps {name}. The main colours are {colours}.",
                 f"I see {kind}, mostly in {colours}. It may be {name}.")  # fmt: skip
-    if best.confidence >= LIKELY or best.kind_confidence >= LIKELY:
-        guess = name if best.confidence >= LIKELY else kind
-        return (f"It is probably {guess}, but I am not quite sure. The main colours are {colours}.",
-                f"This looks like {guess}, though I can't be certain. Its main colours are {colours}.")  # fmt: skip
+    if best.level == "probably kind":
+        return (f"It is probably {kind}, but I am not quite sure. The main colours are {colours}.",
+                f"This looks like {kind}, though I can't be certain. Its main colours are {colours}.")  # fmt: skip
+    if best.level == "maybe name":
+        return (f"I am not sure. It may be {name}. The main colours are {colours}.",
+                f"It may show {name}, but I can't be certain. Its main colours are {colours}.")  # fmt: skip
     return (f"I am not sure what it shows. The main colours are {colours}, and I found no text.",
             f"I can't tell what the object is. I see mostly {colours}.")  # fmt: skip
 
@@ -53,22 +54,26 @@ def ask_object(asker: Asker, evidence: Evidence) -> None:
     """Turns about the object of a photo, and about what its name does not tell."""
     add, best, others = asker.add, seen(evidence.objects), [name for name, _ in evidence.objects[1:]]
     name, kind = named(best.name), with_article(best.kind) if best.kind else ""
-    likely = best.confidence >= LIKELY or best.kind_confidence >= LIKELY
-    if best.confidence >= SURE:
+    if best.level == "name":
         is_it = ("It is {o}.", "The picture shows {o}.", "That is {o}.", "This is {o}.")
         certain = ("It looks clearly like {o} to me.", "Fairly sure: it looks like {o}.", "I am fairly sure that it is {o}.")
-    elif best.kind_confidence >= SURE:
-        is_it = ("It is {k}, probably {o}.", "That is {k}. Which one is not certain, perhaps {o}.", "It looks like {k}, maybe {o}.")
+        like, holds = "It looks like {o}.", ("Yes, the picture shows {o}.", "Yes, I see {o}.")
+    elif best.level == "kind":
+        is_it = ("It is {k}, perhaps {o}.", "That is {k}. Which one is not certain, perhaps {o}.", "It looks like {k}, maybe {o}.")
         certain = ("That it is {k} I am fairly sure, but not that it is {o}.", "Of {k}, yes. {o} is only my best guess.")
-    elif best.confidence >= LIKELY:
-        is_it = ("It is probably {o}.", "It looks like {o}, but I am not sure.", "My best guess is {o}.")
-        certain = ("No, {o} is only my best guess.", "Not very sure. It is probably {o}.")
-    elif likely:
-        is_it = ("It is probably {k}.", "It looks like {k}, but I am not sure.")
-        certain = ("No, {k} is only my best guess.",)
+        like, holds = "It looks like {k}.", ("Perhaps. It is {k}, but I am not sure that it is {o}.", "It may be {o}, but I am not sure.")
+    elif best.level == "probably kind":
+        is_it = ("It is probably {k}.", "It looks like {k}, but I am not sure.", "Probably {k}, perhaps {o}.")
+        certain = ("No, {k} is only my best guess.", "Not very sure. It is probably {k}.")
+        like, holds = "It is probably {k}.", ("It may be {o}, but I am not sure.", "Perhaps, but I am not sure that it is {o}.")
+    elif best.level == "maybe name":
+        is_it = ("It may be {o}, but I am not sure.", "I am not sure. Perhaps it is {o}.", "I can't be certain; it may be {o}.")
+        certain = ("No, {o} is only a guess.", "Not sure at all. It may be {o}.")
+        like, holds = "It may be {o}.", ("It may be {o}, but I am not sure.", "Perhaps, but I am not sure that it is {o}.")
     else:
         is_it = ("I am not sure what the main object is.", "I can't tell what it is.")
         certain = ("No, I am not sure what the main object is.",)
+        like, holds = "", ()
     words = {"o": name, "k": kind}
     for _ in range(3):
         add(_OBJECT, is_it, **words)
@@ -76,30 +81,33 @@ def ask_object(asker: Asker, evidence: Evidence) -> None:
     second = named(others[0])
     add(("What else could it be?", *typed("object_else")),
         ("It could also be {s}.", "Perhaps {s}.") if evidence.objects[1][1] >= 0.1 else ("I have no other good guess.",), s=second)  # fmt: skip
-    if likely:
-        add(("Is this {o}?", "Is there {o} in the picture?", *typed("thing_absent", thing="{o}")),
-            ("Yes, the picture shows {o}.", "Yes, I see {o}.") if best.confidence >= SURE
-            else ("It may be {o}, but I am not sure.", "Probably, but I am not sure that it is {o}."), o=name)  # fmt: skip
-        wrong = named(asker.rng.choice(others))
+    if best.level:
+        add(("Is this {o}?", "Is there {o} in the picture?", *typed("thing_absent", thing="{o}")), holds, **words)
+        wrong = asker.rng.choice(others)
+        open_question = best.level != "name" and best.kind in kinds_of(wrong)
         add(("Is this {w}?", "Is it {w}?", "Is that {w}, perhaps?"),
-            ("No, it looks like {o}.", "I don't think so. It looks more like {o}."), w=wrong,
-            o=name if best.confidence >= LIKELY else kind)  # fmt: skip
-        _kinds(asker, best.name, is_it, words)
+            (f"I can't tell. {like}", f"Perhaps. {like}") if open_question else (f"No. {like}", f"I don't think so. {like}"),
+            w=named(wrong), **words)  # fmt: skip
+        _kinds(asker, best.name, best.level, is_it, like, words)
     for _ in range(2):
         add(typed("photo_unseen"), (
-            *CANNOT_TELL, *(("I can't tell. I only know that it looks like {o}.",) if best.confidence >= LIKELY else ()),
-        ), o=name)  # fmt: skip
+            *CANNOT_TELL, *((f"I can't tell. {like}",) if best.level else ()),
+        ), **words)  # fmt: skip
 
 
-def _kinds(asker: Asker, name: str, is_it: tuple[str, ...], words: dict[str, str]) -> None:
+def _kinds(
+    asker: Asker, name: str, level: str, is_it: tuple[str, ...], like: str, words: dict[str, str]
+) -> None:
     kinds = kinds_of(name)
     if kinds:
-        kind = asker.rng.choice(kinds)
-        asker.add(_OF_KIND, is_it, x=kind, **words)
+        asker.add(_OF_KIND, is_it, x=asker.rng.choice(kinds), **words)
+        kind = asker.rng.choice(kinds) if level == "name" else kinds[0]
         asked = asker.rng.choice((kind, kind, *SAME_KIND.get(kind, ())))
-        asker.add(typed("thing_absent", thing="{a}"), ("Yes, I see {a}: it looks like {o}.", "Yes, it looks like {o}."),
-                  a=with_article(asked), o=words["o"])  # fmt: skip
+        asker.add(typed("thing_absent", thing="{a}"),
+                  ("Perhaps, but I am not sure. It may be {o}.",) if level == "maybe name"
+                  else (f"Yes. {like}", f"Yes, I see {{a}}. {like}") if level == "name"
+                  else (f"Yes. {like}",), a=with_article(asked), **words)  # fmt: skip
     other = asker.rng.choice([kind for kind in _NO_KIND if kind not in kinds])
     asker.add(("What {x} is this?", "Which {x} do you see?", "Name the {x}."),
-              ("I can't see {a}. It looks like {o}.", "I don't see {a} in the picture. It looks like {o}."),
-              x=other, a=with_article(other), o=words["o"])  # fmt: skip
+              (f"I can't see {{a}}. {like}", f"I don't see {{a}} in the picture. {like}"),
+              x=other, a=with_article(other), **words)  # fmt: skip

@@ -21,15 +21,14 @@ from tqdm import tqdm
 
 from recap.pictures import open_picture
 from recap.targets.builtin import lite0
-from recap.targets.builtin.families import Seen, kinds_of, seen
+from recap.targets.builtin.families import GUESS, KIND_SURE, LIKELY, SURE, kinds_of, seen
 from recap.targets.builtin.front_end import TOP, class_names
 from recap.targets.builtin.sources import ensure
-from recap.targets.builtin.wording import GUESS, LIKELY, SURE
 
 from . import fetch, real
 
 MANIFEST = Path(__file__).with_name("labelled.jsonl")
-EDGES = (0.0, GUESS, LIKELY, 0.35, SURE, 0.7, 0.9, 1.0)
+EDGES = (0.0, GUESS, LIKELY, KIND_SURE, SURE, 0.7, 0.9, 1.0)
 """Of the bins, stated confidence; the last one includes 1."""
 GRID = np.exp(np.linspace(np.log(0.25), np.log(8.0), 701))
 """Temperatures that are tried, half a per cent apart."""
@@ -166,24 +165,15 @@ def looked_at(listed: Sequence[Any], network: lite0.Lite0) -> tuple[np.ndarray, 
     return np.stack(rows), np.array(right)
 
 
-def told(best: Seen) -> str:
-    """What the notes give by `wording.object_of`: a name or a kind, plainly or as probable, a weak guess, or nothing."""
-    if best.confidence >= SURE or best.kind_confidence >= SURE:
-        return "name" if best.confidence >= SURE else "kind"
-    if best.confidence >= LIKELY or best.kind_confidence >= LIKELY:
-        return "probably name" if best.confidence >= LIKELY else "probably kind"
-    return "weak guess" if best.confidence >= GUESS else "nothing"
-
-
 def wordings(listed: Sequence[Photo], logits: np.ndarray) -> list[str]:
     """Markdown: how often what the notes say is right, and the reliability of the kinds. (n, 1000) logits."""
     names, groups = class_names(), np.array([photo.package for photo in listed])
     shares = np.exp(logits - logits.max(-1, keepdims=True))
     shares /= shares.sum(-1, keepdims=True)
     found = [seen([(names[c], float(row[c])) for c in np.argsort(-row)[:TOP]]) for row in shares]
-    counts = {case: [0, 0] for case in ("name", "kind", "probably name", "probably kind", "weak guess", "nothing")}
+    counts = {case: [0, 0] for case in ("name", "kind", "probably kind", "maybe name", "weak guess", "nothing")}
     for photo, best in zip(listed, found):
-        case = told(best)
+        case = best.level or ("weak guess" if best.confidence >= GUESS else "nothing")
         counts[case][0] += 1
         counts[case][1] += best.kind in photo.kinds if "kind" in case else best.name in photo.objects
     lines = ["**What the notes say**", "", "| the notes give | photos | right |", "|---|---|---|"]

@@ -19,8 +19,8 @@ from tqdm import tqdm
 
 import recap
 from recap.pictures import open_picture
+from recap.targets.builtin.families import GUESS, LIKELY, SURE
 from recap.targets.builtin.front_end import class_names
-from recap.targets.builtin.wording import GUESS, LIKELY, SURE
 
 from . import fetch
 from .exam import Question, right

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from .chart import Chart, counted, said
 from .facts import when
-from .families import SAME_KIND, kinds_of, seen
+from .families import LIKELY, SAME_KIND, kinds_of, seen
 from .numbers import plain
 from .plain_words import (
     ABOUT,
@@ -38,7 +38,7 @@ from .plain_words import (
     TOTAL,
     words_of,
 )  # fmt: skip
-from .wording import LIKELY, PAGES, object_of
+from .wording import PAGES, object_of
 
 if TYPE_CHECKING:
     from .evidence import Evidence
@@ -196,13 +196,13 @@ def _of_lines(evidence: Evidence) -> Iterator[Entry]:
 def _of_object(evidence: Evidence) -> Iterator[Entry]:
     """What the classifier is sure of, or takes for likely, by the words that ask for it and by those for its kind.
     Pages of text have no object."""
-    sure, phrase = object_of(evidence.objects)
+    verb, phrase = object_of(evidence.objects)
     best = seen(evidence.objects)
     if not phrase or best.name in PAGES:
         return
     kinds = {word for kind in kinds_of(best.name) for word in (kind, *SAME_KIND.get(kind, ()))}
     words = (*OBJECT, *sorted(kinds - {*OBJECT}))
-    text = f"the object is {'' if sure else 'probably '}{phrase}"
+    text = f"the object {verb} {phrase}"
     yield from _weak(words, text, NO_OBJECT)
     yield from _weak(OBJECT_IN_WORDS, text, NO_OBJECT - {"word"})
 

@@ -9,6 +9,10 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
+SURE, LIKELY, GUESS = 0.5, 0.2, 0.1
+"""Confidence from which a class is stated plainly, as one that it may be, or as a weak guess; below, it is not named."""
+KIND_SURE = 0.35
+"""The same of a kind, plainly: guesses of one kind together are right more often than they say (docs/calibration.md)."""
 _RANGES = (  # of ImageNet's order, whose animals stand together; the last index is part of the range
     ("fish", (0, 6), (389, 397)),
     ("bird", (7, 24), (80, 100), (127, 146)),
@@ -90,7 +94,6 @@ SAME_KIND = {
 """Other words in which people ask for a kind."""
 _ANIMALS = 398  # the first so many classes
 _BARE = ("fish", "food", "sheep", "water")
-_FAMILY_SURE = 0.5
 
 
 @lru_cache(maxsize=1)
@@ -136,6 +139,15 @@ class Seen(NamedTuple):
     """Of all guesses of that kind together."""
 
     @property
+    def level(self) -> str:
+        """What may be said: "name", "kind", "probably kind", "maybe name", or "" where it would be a weak guess."""
+        if self.confidence >= SURE:
+            return "name"
+        if self.kind_confidence >= LIKELY:
+            return "kind" if self.kind_confidence >= KIND_SURE else "probably kind"
+        return "maybe name" if self.confidence >= LIKELY else ""
+
+    @property
     def told(self) -> str:
         """The kind in words, "" where the name says it ("tabby cat") or there is none."""
         return "" if not self.kind or self.kind in self.name.lower().split() else with_article(self.kind)
@@ -148,5 +160,7 @@ def seen(objects: Sequence[tuple[str, float]] | None) -> Seen:
     best, confidence = objects[0]
     kinds = kinds_of(best)
     together = [(kind, sum(share for name, share in objects if kind in kinds_of(name))) for kind in kinds]
-    sure = next((pair for pair in together if pair[1] >= _FAMILY_SURE), None)
-    return Seen(best, confidence, *(sure or (together[0] if together else ("", 0.0))))
+    for enough in (KIND_SURE, LIKELY, 0.0):
+        if chosen := next((pair for pair in together if pair[1] >= enough), None):
+            return Seen(best, confidence, *chosen)
+    return Seen(best, confidence, "", 0.0)

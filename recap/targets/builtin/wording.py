@@ -6,13 +6,12 @@ from collections.abc import Sequence
 from statistics import median
 
 from .evidence import Evidence, position
-from .families import seen, with_article
+from .families import GUESS, kinds_of, seen, with_article
 from .rows import Row
 
-SURE, LIKELY, GUESS = 0.5, 0.2, 0.1
-"""Confidence from which a class is stated plainly, as a likely one, or as a weak guess; below, it is not named."""
 PAGES = {"web page", "menu", "book cover", "crossword puzzle", "envelope", "packet", "scoreboard"}
 """What the classifier calls receipts, charts and documents: with much text it means no more than "a page"."""
+_SHOWS = {"is": "shows", "is probably": "probably shows", "may be": "may show"}
 _LETTERS = 1200  # of text shown to the language model; the rest is counted
 _FEW = 8  # rows up to which each one's place is told
 _LARGE, _SMALL = 1.5, 0.6  # of the median height
@@ -37,29 +36,30 @@ def _object(evidence: Evidence) -> str:
     (best, confidence), *_ = evidence.objects
     if best in PAGES and len(evidence.rows) >= 4:
         return "The picture is mostly text, such as a page, a poster or a form."
-    sure, phrase = object_of(evidence.objects)
+    verb, phrase = object_of(evidence.objects)
     if phrase:
-        return f"The picture {'shows' if sure else 'probably shows'}: {phrase}."
+        return f"The picture {_SHOWS[verb]}: {phrase}."
     unsure = "I am not sure what the main object is."
     return f"{unsure} Weak guess: {_guesses(evidence.objects)}." if confidence >= GUESS else unsure
 
 
-def object_of(objects: Sequence[tuple[str, float]] | None) -> tuple[bool, str]:
-    """Whether it is sure, and what it is: "beagle (a dog)", "a dog, probably beagle", "a dog"; "" where even that
-    would be a weak guess."""
+def object_of(objects: Sequence[tuple[str, float]] | None) -> tuple[str, str]:
+    """("is", "beagle (a dog)"), ("is", "a dog, perhaps beagle, basset"), ("is probably", "a dog"), ("may be", "beagle, umbrella");
+    ("", "") where even that would be a weak guess."""
     best = seen(objects)
-    if best.confidence >= SURE:
-        return True, f"{best.name} ({best.told})" if best.told else best.name
-    if best.kind_confidence >= SURE:
-        return True, f"{with_article(best.kind)}, probably {_guesses(objects)}"
-    if best.confidence >= LIKELY:
-        return False, _guesses(objects)
-    return False, with_article(best.kind) if best.kind_confidence >= LIKELY else ""
+    if best.level == "name":
+        return "is", f"{best.name} ({best.told})" if best.told else best.name
+    if best.level == "maybe name":
+        return "may be", _guesses(objects)
+    if not best.level:
+        return "", ""
+    perhaps = f", perhaps {_guesses(objects, best.kind)}" if best.confidence >= GUESS else ""
+    return "is" if best.level == "kind" else "is probably", with_article(best.kind) + perhaps
 
 
-def _guesses(objects: Sequence[tuple[str, float]]) -> str:
+def _guesses(objects: Sequence[tuple[str, float]], kind: str = "") -> str:
     (best, _), *others = objects
-    return ", ".join([best, *(name for name, share in others[:2] if share >= GUESS)])
+    return ", ".join([best, *(name for name, share in others[:2] if share >= GUESS and (not kind or kind in kinds_of(name)))])
 
 
 def _text(evidence: Evidence) -> list[str]:
