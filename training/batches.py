@@ -33,7 +33,7 @@ def prompter_of(tokenizer: Any) -> PromptTokenizer:
 
 
 def encode(entry: dict, prompter: PromptTokenizer, end: int, longest: int) -> Encoded | None:
-    """Ids of {"evidence", "turns", "ended"}, as `data` writes them; turns that do not fit into `longest` are left out,
+    """Ids of {"evidence", "turns", "ended"} and perhaps "firm" (its answers are taught, picture or not), as `data` writes them; turns that do not fit into `longest` are left out,
     None if none fits."""
     ids: list[int] = []
     taught: list[bool] = []
@@ -51,7 +51,7 @@ def encode(entry: dict, prompter: PromptTokenizer, end: int, longest: int) -> En
         ids += asked + said
         taught += [False] * len(asked) + [True] * len(said)
         history += [message, Message("assistant", (answer,))]
-    return Encoded(tuple(ids), tuple(taught), not entry["evidence"]) if ids else None
+    return Encoded(tuple(ids), tuple(taught), not (entry["evidence"] or entry.get("firm"))) if ids else None
 
 
 def batches(encoded: Sequence[Encoded], tokens: int, seed: int) -> list[list[Encoded]]:

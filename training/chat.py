@@ -22,38 +22,29 @@ _FORMS = ("Tell me about {t}.", "Write two sentences about {t}.", "Why do people
 "Write a short poem on {t}.",
           "Give me three facts about {t}.", "Explain {t} to a child.", "What is the best thing about {t}?")  # fmt: skip
 _OTHERS = (
-    "Hello!",
-    "Who are you?",
     "How are you today?",
-    "Thanks for your help.",
-    "What can you do?",
     "Tell me a joke.",
     "What is 12 plus 7?",
     "What is 9 times 8?",
-    "Translate 'good morning' into French.",
     "How do I boil an egg?",
     "Write an email asking for a day off.",
     "Give me a name for a cat.",
     "List the planets.",
     "What is a verb?",
     "How far away is the sun?",
-    "Who wrote Romeo and Juliet?",
     "What is photosynthesis?",
     "Write a Python function that adds two numbers.",
     "How can I learn to swim?",
     "What should I cook tonight?",
     "Summarise: The train was late because of snow, so Mia missed her meeting and called her boss to apologise.",
     "Make this polite: give me the report now.",
-    "What is the opposite of brave?",
     "Use 'river' in a sentence.",
     "Is it safe to drink sea water?",
     "Why is the sky blue?",
     "How does a fridge work?",
     "Plan a weekend in Paris.",
     "Write the first line of a fairy tale.",
-    "What day comes after Friday?",
     "Sort these numbers: 5, 2, 9, 1.",
-    "How many days are in a leap year?",
     "What makes a good teacher?",
     "Describe the taste of a lemon.",
     "Give advice to someone who is nervous before an exam.",
@@ -62,19 +53,8 @@ _OTHERS = (
     "Write a haiku about the sea.",
     "What is a prime number?",
 )
-_FACTS = (
-    *(f"What is the capital of {land}?" for land in ("France", "Japan", "Germany", "Egypt", "Canada", "England")),
-    "Who painted the Mona Lisa?", "Which planet is the largest?", "How many legs does a spider have?", "What do cows eat?",
-    "What is the largest ocean?", "Which language is spoken in Brazil?", "What is water made of?", "When do leaves fall?",
-    "Who was Albert Einstein?", "What is the boiling point of water?", "How many minutes are in an hour?",
-    "What colour is grass?", "Which animal barks?", "What is the opposite of hot?", "Name a fruit that is yellow.",
-    "How do you say hello in Spanish?", "What is the first month of the year?", "Where do penguins live?",
-)  # fmt: skip
-"""What the untuned model answers rightly for the most part: one that it answers in nonsense ("What is the capital of Italy?")
-taught nonsense about its neighbours too."""
 PROMPTS = (
     *_OTHERS,
-    *_FACTS,
     *(form.format(t=topic) for topics in (_TOPICS[:20], _TOPICS[20:]) for form, topic in product(_FORMS, topics)),
 )
 

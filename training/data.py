@@ -14,7 +14,7 @@ from recap.targets.builtin.entries import index_of
 from recap.targets.builtin.evidence import Evidence
 from recap.targets.builtin.lookup import found
 
-from . import chat, look
+from . import chat, look, plain_facts
 from .ask import Turn, write
 from .scenes import KINDS, VARIED, make
 from .simulate import as_read, photo, simulate
@@ -63,13 +63,13 @@ def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m training.data", description=__doc__)
     parser.add_argument("--pictures", type=int, default=60, help="pictures drawn and looked at")
     parser.add_argument("--simulated", type=int, default=900, help="pictures whose evidence is simulated")
-    parser.add_argument("--chat", type=int, default=120, help="plain prompts answered by the untuned model")
+    parser.add_argument("--chat", type=int, default=120, help="plain prompts answered by the untuned model (and known facts besides)")
     parser.add_argument("--turns", type=int, default=9, help="questions about a picture")
     parser.add_argument("--photos", type=int, default=_WEIGHTS["photo"], help="how often a photo comes; all other kinds together: 27")
     parser.add_argument("--seed", type=int, default=5)
     parser.add_argument("--out", type=Path, default=FILE)
     options = parser.parse_args(arguments)
-    entries = [*plain(options.chat), *looked_at(options.pictures, options.turns, options.seed)]
+    entries = [*plain(options.chat), *plain_facts.conversations(), *looked_at(options.pictures, options.turns, options.seed)]
     made = pictured(options.simulated, options.turns, options.seed, options.photos)
     entries += tqdm(made, total=options.simulated, desc="simulated")
     random.Random(options.seed).shuffle(entries)
