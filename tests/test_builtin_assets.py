@@ -112,6 +112,20 @@ def test_another_file_under_the_same_name_is_refused(source, cache):
     assert not leftovers(cache) and not (cache / "tiny-1").exists()
 
 
+def test_a_folder_that_pip_removes_while_it_is_measured_counts_nothing(tmp_path, monkeypatch):
+    (tmp_path / "gone").mkdir()
+    (tmp_path / "kept").write_bytes(b"12345")
+    scan = os.scandir
+
+    def vanished(path="."):
+        if str(path).endswith("gone"):
+            raise FileNotFoundError(errno.ENOENT, "No such file or directory", str(path))
+        return scan(path)
+
+    monkeypatch.setattr(os, "scandir", vanished)
+    assert download._written(tmp_path) == 5
+
+
 def test_credentials_in_pips_output_are_not_repeated():
     words = download._refusal("x", "ERROR: could not open https://me:secret@host/simple\n")
     assert "secret" not in words and "//host/simple" in words

@@ -100,6 +100,15 @@ def distinct(texts: Iterable[str], n: int = 3) -> float:
     return len(set(grams)) / len(grams) if grams else 0.0
 
 
+def chat(target: Any, prompts: list[str], reader: str) -> tuple[list[str], dict[str, float]]:
+    """The answers to plain prompts, greedy, each to a conversation of its own, nothing kept between; and how they end and vary."""
+    given = [recap.generate(target, prompt, max_new_tokens=TOKENS) for prompt in tqdm(prompts, desc=f"chat, {reader}")]
+    count, texts = len(given), [answer.text for answer in given]
+    return texts, {"chat ended": sum(answer.finish_reason == "stop" for answer in given) / count,
+                   "chat tau": sum(answer.acceptance_length for answer in given) / count,
+                   "chat distinct-3": distinct(texts)}  # fmt: skip
+
+
 def perplexity(reader: str, pairs: list[tuple[str, str]]) -> float:
     """Of answers given earlier, as this reader sees them."""
     import torch
@@ -111,7 +120,7 @@ def perplexity(reader: str, pairs: list[tuple[str, str]]) -> float:
     model, tokenizer = load_language_model(torch.float32, reader=reader)
     prompter, total, count = prompter_of(tokenizer), 0.0, 0
     for prompt, answer in tqdm(pairs, desc=f"perplexity, {reader}"):
-        one = encode({"evidence": "", "turns": [(prompt, answer)], "ended": False}, prompter, 2, 2000)
+        one = encode({"evidence": "", "turns": [(prompt, answer)], "ended": False}, prompter, 2, 4000)
         if one is None:
             continue
         ids, taught = padded([one])
@@ -130,33 +139,29 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument(
         "--chat", type=Path, help='JSONL with "prompt" or "turns": perplexity of the untuned model\'s own answers'
     )
-    parser.add_argument("--chat-count", type=int, default=30)
+    parser.add_argument("--chat-count", type=int, default=60)
     parser.add_argument("--out", type=Path, default=CACHE / "exam.json")
     options = parser.parse_args(arguments)
     eyes = Remembered()
     found = collect(options.pictures, eyes)
     rows = [Asked(name, question, {}, {}) for name, _, question in found]
-    report: dict[str, Any] = {"readers": {}}
-    pairs: list[tuple[str, str]] = []
+    report: dict[str, Any] = {"readers": {}, "chat": {}}
+    prompts = chat_prompts(options.chat, options.chat_count) if options.chat else []
     for reader in options.readers:
         target = recap.load_target("builtin", reader=reader)
         target.front_end = eyes
-        if options.chat and not pairs:
-            entries = map(json.loads, options.chat.read_text("utf-8").splitlines())
-            prompts = [entry["turns"][0] if "turns" in entry else entry["prompt"] for entry in entries]
-            short = [prompt for prompt in prompts if isinstance(prompt, str) and len(prompt) < 900][
-                : options.chat_count
-            ]
-            plain = target if reader == "plain" else recap.load_target("builtin", reader="plain")
-            pairs = [
-                (prompt, recap.generate(plain, prompt, max_new_tokens=TOKENS).text)
-                for prompt in tqdm(short, desc="chat")
-            ]
         answers, report["readers"][reader] = ask(target, found, reader)
         for row, answer in zip(rows, answers):
             row.answers[reader], row.verdicts[reader] = answer, right(row.question, answer)
-    for reader in options.readers if pairs else ():
-        report["readers"][reader]["chat perplexity"] = perplexity(reader, pairs)
+        if prompts:
+            report["chat"][reader], measured = chat(target, prompts, reader)
+            report["readers"][reader] |= measured
+    if prompts:
+        if "plain" not in report["chat"]:
+            report["chat"]["plain"], _ = chat(recap.load_target("builtin", reader="plain"), prompts, "plain")
+        pairs = list(zip(prompts, report["chat"]["plain"]))
+        for reader in options.readers:
+            report["readers"][reader]["chat perplexity"] = perplexity(reader, pairs)
     report["scores"] = {reader: scores(rows, reader) for reader in options.readers}
     report["rows"] = [{"picture": row.picture, "category": row.question.category, "question": row.question.text,
                        "wanted": list(row.question.wanted), "near": row.question.near, "answers": row.answers,
@@ -164,6 +169,13 @@ def main(arguments: list[str] | None = None) -> None:
     options.out.parent.mkdir(parents=True, exist_ok=True)
     options.out.write_text(json.dumps(report, indent=1), "utf-8")
     print(table(report))
+
+
+def chat_prompts(path: Path, count: int) -> list[str]:
+    """The first `count` prompts of a JSONL; of several turns the first."""
+    entries = map(json.loads, path.read_text("utf-8").splitlines())
+    prompts = [entry["turns"][0] if "turns" in entry else entry["prompt"] for entry in entries]
+    return [prompt for prompt in prompts if isinstance(prompt, str)][:count]
 
 
 def scores(rows: list[Asked], reader: str) -> dict[str, tuple[int, int]]:
@@ -183,7 +195,7 @@ def table(report: dict[str, Any]) -> str:
         cells = [report["scores"][reader][category] for reader in readers]
         shares = " | ".join(f"{good / count:.0%}" if count else "-" for good, count in cells)
         lines.append(f"| {category} | {cells[0][1]} | {shares} |")
-    for name in ("ended", "tokens", "tau", "distinct-3", "chat perplexity"):
+    for name in ("ended", "tokens", "tau", "distinct-3", "chat ended", "chat tau", "chat distinct-3", "chat perplexity"):
         found = [report["readers"][reader].get(name) for reader in readers]
         if all(value is not None for value in found):
             lines.append(f"| {name} | | {' | '.join(f'{value:.2f}' for value in found)} |")
