@@ -218,3 +218,24 @@ def test_two_pictures_know_what_either_knows():
     assert found("Price of milk?", both) == "The picture says: Milk: 1.15."
     assert found("Price of the oysters?", both) == "No oysters in the picture."
     assert found("Price of the oysters?", []) == ""
+
+
+@pytest.mark.parametrize(
+    "evidence, question, told",
+    [
+        (lines(("Shop",), ("Apples", "1.20"), ("Bread", "2.50"), ("Net amount", "3.08"), ("VAT", "0.62"), ("Gross", "3.70")),
+         "What is the total?", "The picture says: Gross: 3.70."),
+        (lines(("Shop",), ("Apples", "1.20"), ("Bread", "2.50")), "Is there any fruit?", ""),
+        (lines(("Shop",), ("Apples", "1.20"), ("R2D2", "2.50")), "How much is R2-D2?", ""),
+        (replace(lines(("7UP 500",), ("A",)), objects=None), "Is there a dog?", ""),
+        (replace(lines(("SALE",), ("Up to 50% off",)), objects=(("beagle", 0.8),)), "What words are in this image?", ""),
+        (lines(("Shop",), ("Apples", "1.20"), ("Bread", "2.50"), ("Total", "3.70")), "What items were bought?", ""),
+        (lines(("a: b",)), "Is there a dog?", "No dog in the picture."),
+    ],
+)  # fmt: skip
+def test_nothing_is_denied_or_named_by_accident(evidence, question, told):
+    assert found(question, [index_of(evidence)]) == told
+
+
+def test_a_picture_in_which_nothing_was_recognised_is_worded():
+    assert "could not be recognised" in replace(lines(("SALE",)), objects=()).to_text()

@@ -95,10 +95,26 @@ def write(scene: Scene | None, evidence: Evidence, rng: random.Random, count: in
     chosen = (main or general)[: max(1, round(count * (0.7 if main else 0.8)))]
     chosen += absent[: 2 if rng.random() < 0.5 else 1]
     chosen += [turn for turn in general if turn not in chosen][: count - len(chosen)]
+    if rng.random() < 0.3:
+        questions, answers = rng.choice(_SMALL_TALK)
+        asker.turns = []
+        asker.add(questions, answers)
+        chosen = [*chosen[: count - 1], *asker.turns]
     rng.shuffle(chosen)
     if rng.random() < 0.4:  # a conversation often begins with the widest question
         chosen = [describe(asker, scene, evidence), *chosen[: count - 1]]
     return _distinct(chosen)
+
+
+_SMALL_TALK = (
+    (("Thanks!", "Thank you!", "thanks a lot!", "ok cheers", "Great, thanks.", "thx", "Thanks, that helped.", "perfect, thank you"),
+     ("You're welcome!", "You're welcome! Is there anything else?")),
+    (("Hello!", "Hi there", "Good morning!", "hey"), ("Hello! What would you like to know about the picture?",)),
+    (("Who are you?", "What are you?", "Are you a person?"),
+     ("I am a small language model. I answer from notes on what the picture shows.",)),
+    (("Goodbye", "ok bye", "lol ok bye", "See you!"), ("Goodbye! Have a good day.",)),
+)  # fmt: skip
+"""What people say between their questions, whatever the picture shows."""
 
 
 def _distinct(turns: list[Turn]) -> list[Turn]:

@@ -88,13 +88,17 @@ def ask_items(asker: Asker, items: list, evidence: Evidence) -> None:
          "How many different things can I choose from?", "How many prices are there?",
          *typed("item_count")),
         ("There are {n} items.", "{n} items are listed with a price."), n=len(facts.priced))  # fmt: skip
-    if len(items) <= 6 or rng.random() < 0.3:
+    if len(items) <= 10 or rng.random() < 0.3:
         told = ", ".join(f"{name} {cost}" for name, cost in facts.priced)
         add(
             (
                 "List the items with their prices.",
                 "What was bought?",
                 "List everything.",
+                "List the dishes on the menu.",
+                "List all dishes with their prices.",
+                "Which dishes are there?",
+                "List the items on the receipt.",
                 "Which items are there?",
                 "What is on it?",
             ),

@@ -66,7 +66,10 @@ def lacks(question: str, holds: Collection[str]) -> str:
         return ""
     asked = words_of(question)
     for kind, words in ASKED_FOR.items():
-        if kind not in holds and (asked & {*words} or kind == "price" and "how much" in question.lower()):
+        named = asked & {*words}
+        if kind == "date" and named == {"when"} and "time" in holds and not asked & {"was", "were", "did"}:
+            continue  # "when" may ask for the time, too
+        if kind not in holds and (named or kind == "price" and "how much" in question.lower()):
             return kind
     return ""
 
@@ -96,5 +99,5 @@ def _unknown(thing: str, known: Collection[str], letters: str) -> bool:
     if not telling:
         return False
     last = telling[-1]
-    alike = last in letters or any(word[:5] == last[:5] for word in known if len(word) > 4)
+    alike = "".join(filter(str.isalnum, last)) in letters or any(word[:5] == last[:5] for word in known if len(word) > 4)
     return last not in known and not alike

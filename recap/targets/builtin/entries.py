@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from .chart import Chart, counted, said
 from .facts import when
-from .families import LIKELY, SAME_KIND, kinds_of, seen
+from .families import SAME_KIND, kinds_of, seen
 from .numbers import plain
 from .plain_words import (
     ABOUT,
@@ -112,8 +112,8 @@ def _listed(evidence: Evidence) -> bool:
     it."""
     if evidence.chart is not None or not evidence.text:
         return evidence.chart is not None
-    (best, confidence), *_ = evidence.objects or (("", 0.0),)
-    return bool(evidence.facts.kind) or best in PAGES or confidence < LIKELY
+    best = seen(evidence.objects)
+    return bool(evidence.facts.kind) or best.name in PAGES or bool(best.name) and not best.level
 
 
 def _holds(evidence: Evidence) -> Iterator[str]:
@@ -184,7 +184,7 @@ def _of_lines(evidence: Evidence) -> Iterator[Entry]:
         return
     yield from _weak(FIRST_LINE, f'the first line is "{rows[0].text}"')
     if kind.startswith(("a receipt", "a menu")):
-        yield from _weak(SELLER, f'the first line is "{rows[0].text}"')
+        yield from _weak(SELLER, f'the first line is "{rows[0].text}"', frozenset(("item", "thing", "product")))
     if len(rows) > 1:
         yield from _weak(LAST_LINE, f'the last line is "{rows[-1].text}"')
     dates, days, times = when(rows)

@@ -11,9 +11,9 @@ from .rows import Row, Table, table_of
 
 _SUMMARY = re.compile(
     r"(grand |sub ?-?|gross |net |final )?(total|amount)|sum|balance( due)?|amount (due|payable)|payable|to pay|tax|vat|gst|"
-    r"cash|change|card|visa|paid|tip|service|discount|rounding|deposit|received|tender(ed)?|mastercard|debit|due", re.I
+    r"cash|change|card|visa|paid|tip|service|discount|rounding|deposit|received|tender(ed)?|mastercard|debit|due|gross|net", re.I
 )  # fmt: skip
-_TOTAL = re.compile(r"(grand )?total|total\b.*|(net|final) amount|(balance|amount) (due|payable)|payable|to pay|sum|due", re.I)
+_TOTAL = re.compile(r"(grand )?total|total\b.*|(net|gross|final) amount|gross|(balance|amount) (due|payable)|payable|to pay|sum|due", re.I)
 _MONTH = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]*"
 _DATE = re.compile(
     rf"\b(?:\d{{1,2}}(?:st|nd|rd|th)? ?{_MONTH}\.?(?: ?\d{{4}})?|"

@@ -45,6 +45,8 @@ def found(question: str, pictures: Sequence[Index]) -> str:
 
 def _meant(name: str, question: str) -> bool:
     """A label of one letter is no word of the sentence: it stands there as it is printed."""
+    if name == "a":
+        return False
     return len(name) > 1 or re.search(rf"(?<!\w){re.escape(name)}(?!\w)(?!')", question) is not None
 
 

@@ -91,14 +91,14 @@ OBJECT = (
     "what got here", "what here", "what shown", "name it", "name this", "name to this", "name of this", "this look",
     "what this could", "what this might", "what could this", "looking at", "looks like", "look like", "sum up",
 )  # fmt: skip
-OBJECT_IN_WORDS = ("one word", "a word", "few words", "in words", "into words")
+OBJECT_IN_WORDS = ("one word", "few words", "into words")
 """How the words are meant that the answer should have, not those of the picture."""
 FIRST_LINE = (*TITLE, "first", "top", "begin", "start", "biggest", "largest", "big", "large", "event", "form",
               *"opening topmost uppermost beginning above head titled headed advertising upper".split(), "line one", "highest line")
 SELLER = (
-    *"shop store seller market sold issued bought restaurant cafe menu business company place purchase merchant "
+    *"shop store seller market sold issued restaurant cafe menu business company place purchase merchant "
     "establishment vendor firm outlet".split(),
-    "where buy", "where got", "where eat", "where shopping", "from where", "receipt by", "where come",
+    "where buy", "where bought", "bought at", "bought from", "where got", "where eat", "where shopping", "from where", "receipt by", "where come",
 )  # fmt: skip
 LAST_LINE = ("last", "bottom", "end", "final")
 DATE = ("date", "day", "when", "dated")
@@ -115,7 +115,7 @@ ASKED_FOR = {
 NO_OBJECT = frozenset(
     "black white grey brown beige olive red orange yellow green teal blue purple pink big pixel "
     "colour time day date size month year text written printed price cost many much number word read transcribe "
-    "transcript wording ocr copy type".split()
+    "transcript wording ocr copy type sign slogan quote letter language".split()
 )
 """Words of questions that ask for something else than what the picture shows."""
 NO_TOTAL = frozenset("tip tax vat cash card change discount service deposit back".split())
@@ -149,6 +149,7 @@ GENERAL = words_of(
     "desserts mains party concert show ones one two three four five six seven eight nine ten "
     "description transcript transcription wording version copy compare comparison loser article exact full complete low "
     "bigger pricier dearer everybody everyone meeting announced purchased bought ordered offered served summary overview "
-    "caption sentence people verbatim starting".split()
+    "caption sentence people verbatim starting fruit vegetable veg meat fish cheese dairy alcohol seafood sweet snack pasta soup "
+    "salad vegan vegetarian furniture sport country month weekday".split()
 )
 """Words that ask about a picture in general: that they are not printed in it means nothing."""

@@ -31,7 +31,7 @@ def _opening(evidence: Evidence) -> list[str]:
 
 
 def _object(evidence: Evidence) -> str:
-    if evidence.objects is None:
+    if not evidence.objects:
         return "The main object could not be recognised."
     (best, confidence), *_ = evidence.objects
     if best in PAGES and len(evidence.rows) >= 4:
