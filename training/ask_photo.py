@@ -26,9 +26,8 @@ _STUFF = {"paper", "broccoli", "cauliflower", "hay", "corn", "guacamole", "potat
 
 def named(name: str) -> str:
     """ "an espresso", "a tabby cat"; plurals and stuff stay bare."""
-    if name.endswith("s") and not name.endswith(("ss", "us")) or name.split()[-1] in _STUFF:
-        return name
-    return ("an " if name[0].lower() in "aeiou" else "a ") + name
+    bare = name.endswith("s") and not name.endswith(("ss", "us")) or name.split()[-1] in _STUFF
+    return name if bare else with_article(name)
 
 
 def described(evidence: Evidence, colours: str) -> tuple[str, ...]:

@@ -33,7 +33,8 @@ def prompter_of(tokenizer: Any) -> PromptTokenizer:
 
 
 def encode(entry: dict, prompter: PromptTokenizer, end: int, longest: int) -> Encoded | None:
-    """Ids of {"evidence", "turns", "ended"} and perhaps "firm" (its answers are taught, picture or not), as `data` writes them; turns that do not fit into `longest` are left out,
+    """Ids of {"evidence", "turns", "ended"} and perhaps "firm" (its answers are taught, picture or not), as `data` writes
+    them; turns that do not fit into `longest` are left out,
     None if none fits."""
     ids: list[int] = []
     taught: list[bool] = []

@@ -197,10 +197,10 @@ def _of_object(evidence: Evidence) -> Iterator[Entry]:
     """What the classifier is sure of, or takes for likely, by the words that ask for it and by those for its kind.
     Pages of text have no object."""
     verb, phrase = object_of(evidence.objects)
-    best = seen(evidence.objects)
-    if not phrase or best.name in PAGES:
+    name = seen(evidence.objects).name
+    if not phrase or name in PAGES:
         return
-    kinds = {word for kind in kinds_of(best.name) for word in (kind, *SAME_KIND.get(kind, ()))}
+    kinds = {word for kind in kinds_of(name) for word in (kind, *SAME_KIND.get(kind, ()))}
     words = (*OBJECT, *sorted(kinds - {*OBJECT}))
     text = f"the object {verb} {phrase}"
     yield from _weak(words, text, NO_OBJECT)

@@ -121,11 +121,11 @@ def kinds_of(name: str) -> tuple[str, ...]:
     return _kinds().get(name, ())
 
 
-def with_article(kind: str) -> str:
+def with_article(name: str) -> str:
     """ "a dog", "an animal", "food"."""
-    if kind in _BARE:
-        return kind
-    return ("an " if kind[0] in "aeiou" else "a ") + kind
+    if name in _BARE:
+        return name
+    return ("an " if name[0].lower() in "aeiou" else "a ") + name
 
 
 class Seen(NamedTuple):

@@ -49,10 +49,12 @@ LOW = tuple(
 SECOND = ("second", "runner", "runner-up")
 DEAR = ("most expensive", "expensive", "dearest", "costliest", "priciest", "highest price", "cost most", "most money",
         "highest priced", "top priced", "most costly", "most on", "most for", "pay most", "spend most", "spent most",
-        "more than any", "more other", "nothing more", "pricier rest", "pricier other", "dearer rest", "dearer other", "biggest expense", "biggest spend",
+        "more than any", "more other", "nothing more", "pricier rest", "pricier other",
+        "dearer rest", "dearer other", "biggest expense", "biggest spend",
         "largest amount", "up the most")  # fmt: skip
 CHEAP = ("least expensive", "cheapest", "lowest price", "cost least", "least money", "lowest priced", "save", "cheap",
-         "bargain", "affordable", "cheaper rest", "cheaper other", "nothing cheaper", "least costly", "least on", "least for", "least dear", "pay least",
+         "bargain", "affordable", "cheaper rest", "cheaper other", "nothing cheaper", "least costly",
+         "least on", "least for", "least dear", "pay least",
          "spend least", "spent least", "pay little", "less than any", "less other", "smallest expense", "smallest spend",
          "smallest amount", "least to", "budget")  # fmt: skip
 TOTAL = (
@@ -98,7 +100,8 @@ FIRST_LINE = (*TITLE, "first", "top", "begin", "start", "biggest", "largest", "b
 SELLER = (
     *"shop store seller market sold issued restaurant cafe menu business company place purchase merchant "
     "establishment vendor firm outlet".split(),
-    "where buy", "where bought", "bought at", "bought from", "where got", "where eat", "where shopping", "from where", "receipt by", "where come",
+    "where buy", "where bought", "bought at", "bought from", "where got", "where eat", "where shopping", "from where",
+    "receipt by", "where come",
 )  # fmt: skip
 LAST_LINE = ("last", "bottom", "end", "final")
 DATE = ("date", "day", "when", "dated")
